@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPUID's answers of another CPU than the host's (docs/design/cpu-id.md).  Feature bits, topology and sizes of
- * caches stay the host's, as programs choose by them the code that runs here.  The vendors have leaves of
- * their own for caches: those of the other vendor are filled from what the host says in its own.
- * Intel SDM volume 2A, "CPUID"; AMD APM volume 3, appendix E.
+ * CPUID's answers of another CPU than the host's (docs/design/cpu-id.md).  Feature bits, topology
+ * and sizes of caches stay the host's, as programs choose by them the code that runs here.  The
+ * vendors have leaves of their own for caches: those of the other vendor are filled from what the
+ * host says in its own.  Intel SDM volume 2A, "CPUID"; AMD APM volume 3, appendix E.
  */
 #include "abi/cpuid.h"
 

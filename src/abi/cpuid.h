@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which CPU's raw event codes a session speaks, and what CPUID tells programs of it.  Clients (libpfm4,
- * PAPI, rr) choose their event tables by CPUID, so codes and CPUID are of one CPU: the host's, or one
- * that the user has named (docs/design/cpu-id.md).  Engine and host ask the same functions.
+ * Which CPU's raw event codes a session speaks, and what CPUID tells programs of it.  Clients
+ * (libpfm4, PAPI, rr) choose their event tables by CPUID, so codes and CPUID are of one CPU: the
+ * host's, or one that the user has named (docs/design/cpu-id.md).  Engine and host ask the same
+ * functions.
  */
 #ifndef AP_ABI_CPUID_H
 #define AP_ABI_CPUID_H
@@ -123,17 +124,18 @@ static inline void ap_cpuid_pmu(enum ap_cpu cpu, u32 counters, u32 leaf, struct 
 }
 
 /*
- * cpuid.c.  Makes the host's answer to a leaf the one of the CPU that id says: vendor, signature, name, and what
- * follows from the vendor alone, such as which leaf describes caches.  ask is the host.
+ * cpuid.c.  Makes the host's answer to a leaf the one of the CPU that id says: vendor, signature,
+ * name, and what follows from the vendor alone, such as which leaf describes caches.  ask is the
+ * host.
  */
 typedef struct ap_cpuid ap_cpuid_ask(u32 leaf, u32 subleaf);
 void ap_cpuid_as(const struct ap_cpu_id *id, u32 leaf, u32 subleaf, ap_cpuid_ask *ask,
 		 struct ap_cpuid *r);
 
 /*
- * In a virtual machine CPUID is a trip to the hypervisor, some microseconds, and a C library starts with some forty.  So a
- * session asks once for what is the same on all CPUs; rows of which n are filled.  Returns n: 0 where the CPU is real, or its cores
- * may differ.
+ * In a virtual machine CPUID is a trip to the hypervisor, some microseconds, and a C library starts
+ * with some forty.  So a session asks once for what is the same on all CPUs; rows of which n are
+ * filled.  Returns n: 0 where the CPU is real, or its cores may differ.
  */
 #define AP_CPUID_ROWS 48
 struct ap_cpuid_row {

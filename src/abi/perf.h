@@ -218,8 +218,9 @@ _Static_assert(sizeof(struct ap_perf_attr) == AP_PERF_ATTR_SIZE_VER8, "attr layo
 #define AP_PERF_FLAG_ALL	 15ULL
 
 /*
- * What perf_event_open's group_fd is for, by its flags: its event leads, and its event's buffer takes the records.  With
- * neither it has to be an event's, and no more.  This is the only place that says it.
+ * What perf_event_open's group_fd is for, by its flags: its event leads, and its event's buffer
+ * takes the records.  With neither it has to be an event's, and no more.  This is the only place
+ * that says it.
  */
 static inline bool ap_perf_fd_leads(u64 flags)
 {
@@ -245,8 +246,8 @@ static inline bool ap_perf_fd_takes_records(u64 flags)
 #define AP_PERF_IOC_MODIFY_ATTRIBUTES 0x4008240bU
 #define AP_PERF_IOC_FLAG_GROUP	      1U
 /*
- * Not Linux', which says ENOTTY: in a session the event has AP_PERF_RECORD_MUNMAP records from here on, with its
- * clones.  For the ABI of 2009.
+ * Not Linux', which says ENOTTY: in a session the event has AP_PERF_RECORD_MUNMAP records from here
+ * on, with its clones.  For the ABI of 2009.
  */
 #define AP_PERF_IOC_RECORD_MUNMAP 0x24f0U
 

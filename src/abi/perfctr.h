@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * perfctr 2.6's device as programs see it: numbers of its ioctls, and how structures travel.  A
- * buffer is two words, how many words are to be read and how many may be written, and then the words.
- * Only fields that are not 0 are there, each behind a word that names it (perfctr/codec.h).
+ * buffer is two words, how many words are to be read and how many may be written, and then the
+ * words.  Only fields that are not 0 are there, each behind a word that names it (perfctr/codec.h).
  *
  * Also what the supervisor tells threads about counters that they read by rdpmc.
  */
@@ -33,8 +33,8 @@
 #define AP_GPERFCTR_START	 0x0000d013U
 
 /*
- * What rdpmc gives of a thread's counters, in its slot: number i reads base + the slot's raw counters of
- * kinds.  Written while the thread stands still; seq is odd meanwhile.
+ * What rdpmc gives of a thread's counters, in its slot: number i reads base + the slot's raw
+ * counters of kinds.  Written while the thread stands still; seq is odd meanwhile.
  */
 #define AP_PMCS_MAX	  18U
 #define AP_PMC_FIXED_FROM 0x40000000U

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a sample of a probe by name has as RAW, as steps that the thread takes at the probe: the arguments that uprobe_events
- * has for it, each a value that is made of registers and memory.  The supervisor writes them (linux/host/probe_form.c),
- * service/probe_raw.c takes them.
+ * What a sample of a probe by name has as RAW, as steps that the thread takes at the probe: the
+ * arguments that uprobe_events has for it, each a value that is made of registers and memory.  The
+ * supervisor writes them (linux/host/probe_form.c), service/probe_raw.c takes them.
  */
 #ifndef AP_ABI_PROBE_H
 #define AP_ABI_PROBE_H

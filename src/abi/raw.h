@@ -80,7 +80,9 @@ enum ap_kind {
 _Static_assert(AP_KIND_LOAD_LLC_MISS < AP_KIND_N, "bits of a u64");
 
 #define AP_KIND_BIT(k) (1ULL << (k))
-/* Counted by every session that counts at all; the others are switched on by events that need them. */
+/*
+ * Counted by every session that counts at all; the others are switched on by events that need them.
+ */
 #define AP_KINDS_BASE 0x17fULL
 /* Of them those that code leaves out while it is sampled and nobody wants them. */
 #define AP_KINDS_TRANSFERS 0x7eULL
@@ -90,7 +92,9 @@ _Static_assert(AP_KIND_LOAD_LLC_MISS < AP_KIND_N, "bits of a u64");
 #define AP_KINDS_OF_FLOPS (AP_KINDS_FP | AP_KIND_BIT(AP_KIND_FLOPS))
 /* From one kind up to another. */
 #define AP_KINDS_TO(from, to) ((AP_KIND_BIT(to) << 1) - AP_KIND_BIT(from))
-/* What is modelled; of it what needs the accesses to data, the code that is fetched, the branches. */
+/*
+ * What is modelled; of it what needs the accesses to data, the code that is fetched, the branches.
+ */
 #define AP_KINDS_MODEL	AP_KINDS_TO(AP_KIND_CYCLES, AP_KIND_LOAD_LLC_MISS)
 #define AP_KINDS_CYCLES AP_KINDS_TO(AP_KIND_CYCLES, AP_KIND_BUS_CYCLES)
 /* Parts of cycles, which the pipeline tells apart only when asked: that is slower. */
@@ -98,7 +102,9 @@ _Static_assert(AP_KIND_LOAD_LLC_MISS < AP_KIND_N, "bits of a u64");
 #define AP_KINDS_BRANCHES AP_KINDS_TO(AP_KIND_COND_MISS, AP_KIND_BTB_MISS)
 /* What keeps the calls that have not returned, for branch stacks of them. */
 #define AP_KINDS_CALL_STACK AP_KIND_BIT(AP_KIND_RETURN_MISS)
-/* What has the models say where a reference was answered, for samples of exact kinds of references. */
+/*
+ * What has the models say where a reference was answered, for samples of exact kinds of references.
+ */
 #define AP_KINDS_REFERENCES                                                                        \
 	(AP_KIND_BIT(AP_KIND_LOAD) | AP_KIND_BIT(AP_KIND_STORE) | AP_KIND_BIT(AP_KIND_MEM))
 #define AP_KINDS_ANSWERS AP_KIND_BIT(AP_KIND_L1D_LOAD_MISS)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records of the data area, and of perf.data files, as today's Linux lays them out: for code that
- * writes them (src/sampling) and code that parses them.  perf_event_open(2) says what they mean; the
- * kernel's names with AP_ before them.  Every record is a multiple of 8 bytes long; strings are
+ * writes them (src/sampling) and code that parses them.  perf_event_open(2) says what they mean;
+ * the kernel's names with AP_ before them.  Every record is a multiple of 8 bytes long; strings are
  * NUL terminated and padded with zeros.  After the parts given here comes, where the event has
- * sample_id_all, the trailer: TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER, those that sample_type has.
+ * sample_id_all, the trailer: TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER, those that sample_type
+ * has.
  */
 #ifndef AP_ABI_RECORD_H
 #define AP_ABI_RECORD_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samplers: what a thread must know of the sampling events that count in it, in the session file.  One
- * per event and task: clones have their own.  docs/design/sampling.md.
+ * Samplers: what a thread must know of the sampling events that count in it, in the session file.
+ * One per event and task: clones have their own.  docs/design/sampling.md.
  *
- * The supervisor makes them, links them to the task's slot and increments ap_slot.sampler_gen.  Tasks map them
- * to be read: where another's samples go is nothing that a stray pointer may change.  What changes while it samples is in
- * struct ap_sampling, under ap_slot.sampler_lock, by the thread or the supervisor, and is numbers alone: wrong ones
- * make wrong samples, and nothing worse.
+ * The supervisor makes them, links them to the task's slot and increments ap_slot.sampler_gen.
+ * Tasks map them to be read: where another's samples go is nothing that a stray pointer may change.
+ * What changes while it samples is in struct ap_sampling, under ap_slot.sampler_lock, by the thread
+ * or the supervisor, and is numbers alone: wrong ones make wrong samples, and nothing worse.
  */
 #ifndef AP_ABI_SAMPLER_H
 #define AP_ABI_SAMPLER_H
@@ -26,7 +26,10 @@ enum ap_sampler_source {
 	AP_SAMPLE_TRACE,    /* .which: id of a tracepoint (abi/trace.h); .next likewise */
 	AP_SAMPLE_CLOCK,    /* cpu-clock, task-clock: .next is the task's CPU time in ns */
 	AP_SAMPLE_WORLD,    /* .which: enum ap_world_counter; the supervisor samples it */
-	/* modelled counts of .kinds reach .next: seen when the log is read; .which: cycles that a reference takes at least */
+	/*
+	 * modelled counts of .kinds reach .next: seen when the log is read; .which: cycles that a
+	 * reference takes at least
+	 */
 	AP_SAMPLE_MODEL,
 	AP_SAMPLE_FAULT /* .which: enum ap_fault_kind, index into the slot's faults; .next likewise */
 };
@@ -53,7 +56,10 @@ struct ap_sampler {
 	u32 clock;    /* clockid + 1; 0: the core's clock */
 	u32 pid, tid; /* as the opener of the event sees the task; tid 0: as it sees itself */
 	u32 signals;  /* 1: its descriptor has O_ASYNC: the thread asks for a wakeup each time */
-	/* Of AP_SAMPLE_TRACE: how many arguments an entry's RAW has; of AP_SAMPLE_WATCH: its form (abi/probe.h), 0 none. */
+	/*
+	 * Of AP_SAMPLE_TRACE: how many arguments an entry's RAW has; of AP_SAMPLE_WATCH: its form
+	 * (abi/probe.h), 0 none.
+	 */
 	u32 trace_args;
 	u64 carried;	/* of its source by former images: .next is of carried + the slot's */
 	u64 ring;	/* offset in the session file of struct ap_ring; 0: nowhere to write to */
@@ -98,7 +104,10 @@ static inline struct ap_sampling *ap_sampling_of(const struct ap_sampler *s)
 				      (s->live ? s->live : (s64)sizeof(*s)));
 }
 
-/* All of them in the session file, from AP_SAMPLER_OFF (abi/session.h): one part to be read, then the other. */
+/*
+ * All of them in the session file, from AP_SAMPLER_OFF (abi/session.h): one part to be read, then
+ * the other.
+ */
 #define AP_SAMPLERS_READ  ((u64)AP_SAMPLER_MAX * AP_SAMPLER_SIZE)
 #define AP_SAMPLERS_SIZE  (AP_SAMPLERS_READ + (u64)AP_SAMPLER_MAX * AP_SAMPLING_SIZE)
 #define AP_SAMPLINGS_SIZE ((u64)AP_SAMPLER_MAX * AP_SAMPLING_SIZE)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests of counted tasks to the supervisor: the system calls on perf descriptors and what the
- * core has to know of a watched task.  One request slot per thread, in the second half of its slot's
- * first page.  docs/design/service.md has the protocol.
+ * core has to know of a watched task.  One request slot per thread, in the second half of its
+ * slot's first page.  docs/design/service.md has the protocol.
  *
  * A task fills the request, stores state ASKED, sets its bit in ap_seg.asking and its segment's bit
- * in ap_session.asking, increments the doorbell, wakes it if ap_session.asleep is set, and waits for
- * state DONE: a short spin, then a futex.  Only sessions with AP_F_SERVE answer.  The
+ * in ap_session.asking, increments the doorbell, wakes it if ap_session.asleep is set, and waits
+ * for state DONE: a short spin, then a futex.  Only sessions with AP_F_SERVE answer.  The
  * supervisor copies the request once before it looks at it: what it reads is checked as a kernel
  * checks user memory.  A task may be killed at any instant; a bit that is left behind means one
  * look too many, and a request that was asked is served (its answer is lost).
@@ -22,8 +22,8 @@
 #define AP_SVC_DATA_MAX 1920U
 
 /*
- * A task that goes to sleep on the word makes it ASLEEP first (compare and exchange with ASKED): the
- * supervisor wakes nobody else.
+ * A task that goes to sleep on the word makes it ASLEEP first (compare and exchange with ASKED):
+ * the supervisor wakes nobody else.
  */
 enum ap_svc_state { AP_SVC_IDLE = 0, AP_SVC_ASKED = 1, AP_SVC_DONE = 2, AP_SVC_ASLEEP = 3 };
 
@@ -53,10 +53,11 @@ struct ap_svc_rehome {
 enum ap_svc_op {
 	AP_SVC_NOP = 0,
 	/*
-	 * perf_event_open: arg pid, cpu, group's inode (0 none, or one of the two above), flags, the pipe's
-	 * read end as a number in the task, its write end (~0: closed already, nobody needs it), its
-	 * inode; data: struct ap_perf_attr, negotiated.  ret 0 or -errno; on an error the task closes
-	 * the read end.  AP_SVC_NATIVE: so it does, and asks the kernel; data: the attr's config there.
+	 * perf_event_open: arg pid, cpu, group's inode (0 none, or one of the two above), flags,
+	 * the pipe's read end as a number in the task, its write end (~0: closed already, nobody
+	 * needs it), its inode; data: struct ap_perf_attr, negotiated.  ret 0 or -errno; on an
+	 * error the task closes the read end.  AP_SVC_NATIVE: so it does, and asks the kernel;
+	 * data: the attr's config there.
 	 */
 	AP_SVC_OPEN = 1,
 	AP_SVC_CLOSE = 2, /* arg inode: a descriptor was closed; maybe the last (a hint) */
@@ -67,7 +68,10 @@ enum ap_svc_op {
 	 * SET_OUTPUT: arg[2] is the target's inode, 0 for -1, ~0 not a perf fd. */
 	AP_SVC_IOCTL = 5,
 	AP_SVC_PRCTL = 6, /* arg 1 enable, 0 disable */
-	/* arg inode, bytes, prot, offset; ret 0: data is u64 offset in the session file, u64 1: for reading alone */
+	/*
+	 * arg inode, bytes, prot, offset; ret 0: data is u64 offset in the session file, u64 1: for
+	 * reading alone
+	 */
 	AP_SVC_MMAP = 7,
 	AP_SVC_MUNMAP = 8, /* arg inode: the last mapping of this process is gone */
 	AP_SVC_WHAT =
@@ -76,14 +80,15 @@ enum ap_svc_op {
 	AP_SVC_USE = 11,  /* there will be perf descriptors: ap_session.perf_used */
 
 	/*
-	 * Of watched tasks (AP_ORDER_WATCHED).  arg segment, slot, is_thread of the child to be.  The
-	 * slot has its gen already, or belongs to a new segment.
+	 * Of watched tasks (AP_ORDER_WATCHED).  arg segment, slot, is_thread of the child to be.
+	 * The slot has its gen already, or belongs to a new segment.
 	 */
 	AP_SVC_FORK = 16,
 	AP_SVC_FORK_FAILED = 17, /* the same args */
 	/*
-	 * The slot's counts are complete; it keeps them until the answer.  arg 0: the asker's own, 1:
-	 * of the slot arg[1] segment, arg[2] slot, of a vfork child that its parent clears up after.
+	 * The slot's counts are complete; it keeps them until the answer.  arg 0: the asker's own,
+	 * 1:  of the slot arg[1] segment, arg[2] slot, of a vfork child that its parent clears up
+	 * after.
 	 */
 	AP_SVC_EXIT = 18,
 	AP_SVC_EXIT_GROUP = 19, /* all tasks of the process end now */
@@ -91,7 +96,10 @@ enum ap_svc_op {
 	AP_SVC_BORN = 20,
 	/* AP_ORDER_MAPPED, _DATA: arg start, end of what a call has mapped or protected anew. */
 	AP_SVC_MAPPED = 21,
-	/* AP_ORDER_COMM: the task has another name; arg: not it but this thread of its process; 0: it */
+	/*
+	 * AP_ORDER_COMM: the task has another name; arg: not it but this thread of its process; 0:
+	 * it
+	 */
 	AP_SVC_COMM = 22,
 
 	/* Of samplers. */
@@ -103,37 +111,53 @@ enum ap_svc_op {
 	AP_SVC_MOVED = 24, /* arg CPU that the task is on now: it has samplers of CPUs */
 	AP_SVC_ASYNC =
 		25, /* arg inode, 1: the descriptor arg[2] has O_ASYNC from now on, 0: not any more */
-	/* arg inode: poll has given an answer, with which POLLIN is taken.  ret what the answer is */
+	/*
+	 * arg inode: poll has given an answer, with which POLLIN is taken.  ret what the answer is
+	 */
 	AP_SVC_POLLED = 26,
 	AP_SVC_QUIET =
 		27, /* no thread of the process is to be prompted (AP_PROMPT_CODE) any more */
 	AP_SVC_NAMESPACES = 29, /* AP_ORDER_NAMESPACES: the task is in others */
 	/*
-	 * AP_ORDER_CGROUP.  arg 0: some task may be in another one now.  1: a call has made one, its path
-	 * is in data, with the NUL, and begins at descriptor arg[1].
+	 * AP_ORDER_CGROUP.  arg 0: some task may be in another one now.  1: a call has made one,
+	 * its path is in data, with the NUL, and begins at descriptor arg[1].
 	 */
 	AP_SVC_CGROUP = 30,
 	AP_SVC_HELD =
 		28, /* arg AP_RING_NAME: a writer that has held a ring for long; the ring is freed if it is dead */
 	/*
-	 * perfctr's device (abi/perfctr.h).  arg inode, command, its argument as a number, words that
-	 * may be written, a descriptor that the task has made and its inode; data: words that are read.
-	 * inode 0: open, of that descriptor.  ret 0 or what the call gives; out: words, not more.
+	 * perfctr's device (abi/perfctr.h).  arg inode, command, its argument as a number, words
+	 * that may be written, a descriptor that the task has made and its inode; data: words that
+	 * are read.  inode 0: open, of that descriptor.  ret 0 or what the call gives; out: words,
+	 * not more.
 	 */
 	AP_SVC_PERFCTR = 31,
 	/*
-	 * AP_ORDER_UNMAPPED: arg start, end of what a call is about to take away; arg[2]: AP_SVC_UNMAPPING_*; ret how many mappings of code these have.  After the call, if that
-	 * is not 0: arg start, end of what has gone; arg[2]: AP_SVC_UNMAPPED_*.
+	 * AP_ORDER_UNMAPPED: arg start, end of what a call is about to take away; arg[2]:
+	 * AP_SVC_UNMAPPING_*; ret how many mappings of code these have.  After the call, if that is
+	 * not 0: arg start, end of what has gone; arg[2]: AP_SVC_UNMAPPED_*.
 	 */
 	AP_SVC_UNMAPPING = 32,
 	AP_SVC_UNMAPPED = 33,
-	/* arg sampler's index, bytes that there is room for: what its sample's READ has; ret its length or -errno */
+	/*
+	 * arg sampler's index, bytes that there is room for: what its sample's READ has; ret its
+	 * length or -errno
+	 */
 	AP_SVC_SAMPLE_READ = 34,
-	/* arg node of the tree; data: what is written to it, a limit of perf events; ret how much of it or -errno */
+	/*
+	 * arg node of the tree; data: what is written to it, a limit of perf events; ret how much
+	 * of it or -errno
+	 */
 	AP_SVC_LIMIT = 40,
-	/* arg inode, counter: of an event that the asker cannot compute itself; data: u64, what rdpmc gives */
+	/*
+	 * arg inode, counter: of an event that the asker cannot compute itself; data: u64, what
+	 * rdpmc gives
+	 */
 	AP_SVC_PMC = 36,
-	/* arg pid, segment, the former one: the task's tracer has put the engine into its new image. */
+	/*
+	 * arg pid, segment, the former one: the task's tracer has put the engine into its new
+	 * image.
+	 */
 	AP_SVC_TRACED_EXEC = 37
 };
 
@@ -152,7 +176,10 @@ struct ap_svc_overflow {
 	u32 pad;
 };
 
-/* The siginfo of such a signal: a sender that may not say that it is from the kernel uses a code of its own. */
+/*
+ * The siginfo of such a signal: a sender that may not say that it is from the kernel uses a code of
+ * its own.
+ */
 #define AP_SVC_SENT_CODE (-0x4151)
 struct ap_svc_sent {
 	s32 signo, err, code, pad;
@@ -174,9 +201,10 @@ struct ap_svc {
 _Static_assert(sizeof(struct ap_svc) <= 2048, "half a page");
 
 /*
- * What the thread did in place to its own events, for the supervisor to do after it.  An entry is written at head, and committed by a compare and exchange of state.
- * The supervisor holds the log while it has to do with the thread's events: it sets AP_LOG_HOLD, and
- * adds AP_LOG_TURN - AP_LOG_HOLD to let go.  Who finds state as it was before has not been disturbed.
+ * What the thread did in place to its own events, for the supervisor to do after it.  An entry is
+ * written at head, and committed by a compare and exchange of state.  The supervisor holds the log
+ * while it has to do with the thread's events: it sets AP_LOG_HOLD, and adds AP_LOG_TURN -
+ * AP_LOG_HOLD to let go.  Who finds state as it was before has not been disturbed.
  * docs/design/service.md.
  */
 enum ap_log_op { AP_LOG_ENABLE = 1, AP_LOG_DISABLE = 2, AP_LOG_RESET = 3, AP_LOG_CLOSE = 4 };
@@ -235,11 +263,11 @@ struct ap_pub {
 };
 
 /*
- * Records change while their task's log is held.  One that is computed between two looks at the log's
- * state is of one moment, and so is a whole group.
+ * Records change while their task's log is held.  One that is computed between two looks at the
+ * log's state is of one moment, and so is a whole group.
  *
- * An event is published in one of the AP_PUB_WAYS entries from ap_pub_home(inode) on (the array is a
- * ring), or nowhere.
+ * An event is published in one of the AP_PUB_WAYS entries from ap_pub_home(inode) on (the array is
+ * a ring), or nowhere.
  */
 #define AP_PUB_WAYS 8U
 static inline u32 ap_pub_home(u64 inode)
@@ -253,8 +281,8 @@ static inline u32 ap_pub_home(u64 inode)
 #define AP_PUB_ERROR   (1u << 3) /* poll says POLLERR */
 
 /*
- * The pipe of a perf descriptor is marked by this permission bit, which no other pipe has: so
- * fstat tells the service which descriptors to ask about.  Only a hint: the supervisor knows inodes.
+ * The pipe of a perf descriptor is marked by this permission bit, which no other pipe has: so fstat
+ * tells the service which descriptors to ask about.  Only a hint: the supervisor knows inodes.
  */
 #define AP_SVC_PIPE_MARK 01000U
 

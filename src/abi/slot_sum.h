@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a slot has counted.  This is the only place that says it; the engine, the service and the supervisor all ask here.
+ * What a slot has counted.  This is the only place that says it; the engine, the service and the
+ * supervisor all ask here.
  *
  * A slot's counts stand in three places, and a kind's count is the sum of what is in them:
  *   - in the shapes: executions of each count vector (abi/vec.h), for the kinds that vectors have;
  *   - in extra[], by kind: parts of blocks, and all that is counted beside the shapes;
- *   - in the words of one sampling lane, for instructions, where ap_seg.carry says so: each exit of a block takes
- *     its instructions from such a word, and nothing else counts them.
+ *   - in the words of one sampling lane, for instructions, where ap_seg.carry says so: each exit of
+ *     a block takes its instructions from such a word, and nothing else counts them.
  * A slot that is final has its sums in final[], and the rest of it is to be ignored.
  *
- * Readers run beside the thread that counts, or after it was killed.  They see each number as it was at some moment,
- * and never wait for the thread.
+ * Readers run beside the thread that counts, or after it was killed.  They see each number as it
+ * was at some moment, and never wait for the thread.
  */
 #ifndef AP_ABI_SLOT_SUM_H
 #define AP_ABI_SLOT_SUM_H
@@ -32,9 +33,9 @@ struct ap_slot_view {
 };
 
 /*
- * Instructions in the words of lane carry - 1: what was put in less what is left.  The thread changes words and
- * carry_base together only while carry_seq is odd, and says in carry_was what it has counted until then.  A thread
- * that is killed in between leaves that.
+ * Instructions in the words of lane carry - 1: what was put in less what is left.  The thread
+ * changes words and carry_base together only while carry_seq is odd, and says in carry_was what it
+ * has counted until then.  A thread that is killed in between leaves that.
  */
 static inline u64 ap_slot_carried(const struct ap_slot *slot, u32 carry)
 {
@@ -43,7 +44,10 @@ static inline u64 ap_slot_carried(const struct ap_slot *slot, u32 carry)
 
 	if (!carry || carry > AP_LANE_MAX)
 		return 0;
-	/* a thread that keeps the rules changes it once in a while; one that does not is not waited for */
+	/*
+	 * a thread that keeps the rules changes it once in a while; one that does not is not waited
+	 * for
+	 */
 	do {
 		seq = __atomic_load_n(&slot->carry_seq, __ATOMIC_ACQUIRE);
 		left = 0;
@@ -96,7 +100,10 @@ static inline void ap_slot_add_shapes(const struct ap_slot_view *v, u64 sums[AP_
 	}
 }
 
-/* All that the slot has counted of some kinds, in one sum; in_shapes: those that its shapes are asked for. */
+/*
+ * All that the slot has counted of some kinds, in one sum; in_shapes: those that its shapes are
+ * asked for.
+ */
 static inline u64 ap_slot_sum_of(const struct ap_slot_view *v, u64 kinds, u64 in_shapes)
 {
 	u64 sum = ap_slot_in_shapes(v, kinds & in_shapes);
@@ -118,9 +125,10 @@ static inline void ap_slot_sum(const struct ap_slot_view *v, u64 sums[AP_RAW_N])
 }
 
 /*
- * Totals of threads that are gone, in ap_seg.dead.  There are two copies: the one that is not in use is written, then
- * ap_seg.fold is stored, which has the copy in use in bit 0, the slot that joined it last in bits 1..15 (its index + 1)
- * and that slot's generation from bit 32 on.  While that slot is still final, it must not be added again.
+ * Totals of threads that are gone, in ap_seg.dead.  There are two copies: the one that is not in
+ * use is written, then ap_seg.fold is stored, which has the copy in use in bit 0, the slot that
+ * joined it last in bits 1..15 (its index + 1) and that slot's generation from bit 32 on.  While
+ * that slot is still final, it must not be added again.
  */
 static inline u64 ap_fold_of(u32 slot, u32 gen)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tracepoint ids: what the `id` files of the generated tracefs say and attr.config of a tracepoint
- * event names.  A kernel numbers its tracepoints as it finds them, from 1 on; ours are fixed, so that host and
- * engine need no table to know what is meant, and where no kernel gets to, as both are in one tracefs.  They fit
- * the 16 bits that records have for them.
+ * event names.  A kernel numbers its tracepoints as it finds them, from 1 on; ours are fixed, so
+ * that host and engine need no table to know what is meant, and where no kernel gets to, as both
+ * are in one tracefs.  They fit the 16 bits that records have for them.
  *
- * An event whose filter was set (PERF_EVENT_IOC_SET_FILTER) counts in words of its own: those of the session's
- * filters, which have ids as tracepoints do, and which no program can ask for.
+ * An event whose filter was set (PERF_EVENT_IOC_SET_FILTER) counts in words of its own: those of
+ * the session's filters, which have ids as tracepoints do, and which no program can ask for.
  */
 #ifndef AP_ABI_TRACE_H
 #define AP_ABI_TRACE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does what a tracepoint has recorded match?  Runs in threads that are counted: whatever the nodes are, it ends, and
- * reads nothing but them and the record.
+ * Does what a tracepoint has recorded match?  Runs in threads that are counted: whatever the nodes
+ * are, it ends, and reads nothing but them and the record.
  */
 #include "abi/trace_expr.h"
 

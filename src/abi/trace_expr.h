@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filters of tracepoints, in the kernel's words (Documentation/trace/events.rst, "Event filtering"; PERF_EVENT_IOC_SET_FILTER of
- * perf_event_open(2)): "count > 100 && (fd == 1 || !(fd & 2))".  Parsed where an event or a file is at hand, held
- * against what a tracepoint records in the thread that passes it, or in a reader of the file.
+ * Filters of tracepoints, in the kernel's words (Documentation/trace/events.rst, "Event filtering";
+ * PERF_EVENT_IOC_SET_FILTER of perf_event_open(2)): "count > 100 && (fd == 1 || !(fd & 2))".
+ * Parsed where an event or a file is at hand, held against what a tracepoint records in the thread
+ * that passes it, or in a reader of the file.
  *
- * Numbers are compared as what the field is, == != < <= > >= and & (some bit in common), && before ||, ! before
- * what follows.  Strings are not compared.
+ * Numbers are compared as what the field is, == != < <= > >= and & (some bit in common), && before
+ * ||, ! before what follows.  Strings are not compared.
  */
 #ifndef AP_ABI_TRACE_EXPR_H
 #define AP_ABI_TRACE_EXPR_H

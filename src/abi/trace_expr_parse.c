@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* From text to nodes: a conjunction's operands precede it, so that a matcher goes through them once. */
+/*
+ * From text to nodes: a conjunction's operands precede it, so that a matcher goes through them
+ * once.
+ */
 #include "abi/trace_expr.h"
 
 #include "base/mem.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The generated tree: what programs of a session see of perf events in sysfs, procfs and tracefs.  The
- * supervisor packs it into the session file when a task first asks for it (AP_SVC_TREE); tasks map it
- * for reading.  docs/design/tree.md.
+ * The generated tree: what programs of a session see of perf events in sysfs, procfs and tracefs.
+ * The supervisor packs it into the session file when a task first asks for it (AP_SVC_TREE); tasks
+ * map it for reading.  docs/design/tree.md.
  *
  *   AP_TREE_OFF   struct ap_tree
- *                 struct ap_tree_node[nnodes]: node 0 is "/"; the children of a directory are neighbours,
- *                 in the order of their names
- *                 names and texts, each ended by a NUL that does not count
+ *                 struct ap_tree_node[nnodes]: node 0 is "/"; the children of a directory are
+ *                 neighbours, in the order of their names names and texts, each ended by a NUL that
+ *                 does not count
  */
 #ifndef AP_ABI_TREE_H
 #define AP_ABI_TREE_H
@@ -37,7 +37,10 @@ enum ap_tree_fs { AP_TREE_SYSFS, AP_TREE_PROC, AP_TREE_TRACEFS };
 struct ap_tree_node {
 	u32 parent;
 	u32 name; /* offset from the tree's start */
-	/* Offset, bytes: of a file or link; size AP_TREE_EIO: reading fails.  Of limits they change, together. */
+	/*
+	 * Offset, bytes: of a file or link; size AP_TREE_EIO: reading fails.  Of limits they
+	 * change, together.
+	 */
 	u32 text, size;
 	u32 first, n; /* children of a directory */
 	u16 mode;

@@ -6,8 +6,8 @@
  * field.  docs/design/engine.md, "Counting".
  *
  * The kinds that every session counts are one group of fields, and the others a few more, which
- * code counts beside it only where somebody wants a kind of theirs.  In the table of shapes the last
- * byte tells the group.
+ * code counts beside it only where somebody wants a kind of theirs.  In the table of shapes the
+ * last byte tells the group.
  */
 #ifndef AP_ABI_VEC_H
 #define AP_ABI_VEC_H
@@ -83,8 +83,9 @@ static inline u64 ap_vec_group_kinds(u32 group)
 }
 
 /*
- * Of the models: branch prediction alone, caches and TLBs alone, which are shared by what is fetched and accessed, both, or
- * all, as cycles come of everything.  What stalls wait for is told apart only where somebody asks.
+ * Of the models: branch prediction alone, caches and TLBs alone, which are shared by what is
+ * fetched and accessed, both, or all, as cycles come of everything.  What stalls wait for is told
+ * apart only where somebody asks.
  */
 static inline u64 ap_model_kinds_with(u64 kinds)
 {
@@ -111,7 +112,10 @@ static inline u64 ap_kinds_with(u64 kinds)
 	return all;
 }
 
-/* The least that it counts where they are sampled: the branches of the base ones only where they are wanted. */
+/*
+ * The least that it counts where they are sampled: the branches of the base ones only where they
+ * are wanted.
+ */
 static inline u64 ap_kinds_least(u64 kinds)
 {
 	return ap_kinds_with(kinds) & ~(kinds & AP_KINDS_TRANSFERS ? 0 : AP_KINDS_TRANSFERS);

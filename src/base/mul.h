@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products of 128 bits: 32-bit machines, for which the portable layers are built as well (make check-ports), have no type of that
- * width.
+ * Products of 128 bits: 32-bit machines, for which the portable layers are built as well (make
+ * check-ports), have no type of that width.
  */
 #ifndef AP_BASE_MUL_H
 #define AP_BASE_MUL_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Faults that are put here for fuzzers: each of them has one to find, deep in what it feeds, which shows that it gets
- * there (tests/fuzz).  They are in the fuzzers' builds alone (VARIANT=fuzz), and asleep there until one asks for them.
+ * Faults that are put here for fuzzers: each of them has one to find, deep in what it feeds, which
+ * shows that it gets there (tests/fuzz).  They are in the fuzzers' builds alone (VARIANT=fuzz), and
+ * asleep there until one asks for them.
  */
 #ifndef AP_BASE_PLANT_H
 #define AP_BASE_PLANT_H

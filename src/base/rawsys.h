@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system call instruction, for code that has no libc and no errno.  The value is the kernel's own,
- * negative errno included.
+ * The system call instruction, for code that has no libc and no errno.  The value is the kernel's
+ * own, negative errno included.
  */
 #ifndef AP_BASE_RAWSYS_H
 #define AP_BASE_RAWSYS_H

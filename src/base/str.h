@@ -27,7 +27,9 @@ void ap_str_hex(struct ap_str *s, u64 v, u32 width);
 /* The name of a file as /proc/PID/maps has it: the kernel writes a line end as \012 there. */
 void ap_str_unmangle(char *name);
 
-/* Read a number at *p and move *p past it; false, and *p unmoved, where there is none or too big. */
+/*
+ * Read a number at *p and move *p past it; false, and *p unmoved, where there is none or too big.
+ */
 AP_MUST_CHECK bool ap_parse_u64(const char **p, u64 *v);
 AP_MUST_CHECK bool ap_parse_hex(const char **p, u64 *v); /* no prefix */
 

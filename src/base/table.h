@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hash table: open addressing, linear probing, at most half full.  A slot has a key of 64 bits, which is the thing's
- * number or a hash of it, and an item, which is an index or a pointer and never 0.  Several items may have one key: the
- * owner compares what a hash stands for.
+ * The hash table: open addressing, linear probing, at most half full.  A slot has a key of 64 bits,
+ * which is the thing's number or a hash of it, and an item, which is an index or a pointer and
+ * never 0.  Several items may have one key: the owner compares what a hash stands for.
  *
- * The table allocates nothing, so that it serves where there is no libc: the caller gives memory before it is full
- * (ap_table_move), or has ap_table_add() of table_hosted.c do it.
+ * The table allocates nothing, so that it serves where there is no libc: the caller gives memory
+ * before it is full (ap_table_move), or has ap_table_add() of table_hosted.c do it.
  */
 #ifndef AP_BASE_TABLE_H
 #define AP_BASE_TABLE_H

@@ -22,7 +22,10 @@ typedef int64_t s64;
 #define AP_MUST_CHECK __attribute__((warn_unused_result))
 #define AP_NORETURN   __attribute__((noreturn))
 #define AP_PACKED     __attribute__((packed))
-/* A large array, most of which is never touched: it stands apart, so that the rest of the blob's data is a few pages. */
+/*
+ * A large array, most of which is never touched: it stands apart, so that the rest of the blob's
+ * data is a few pages.
+ */
 #define AP_ROOMY			   __attribute__((section(".bss.roomy")))
 #define AP_ARRAY_SIZE(a)		   (sizeof(a) / sizeof((a)[0]))
 #define AP_ALIGN_UP(x, a)		   (((x) + (a)-1) & ~((u64)(a)-1))

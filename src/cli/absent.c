@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands of perf's that are not here: whoever types one knows what it does, and wants to hear what comes nearest.
+ * Commands of perf's that are not here: whoever types one knows what it does, and wants to hear
+ * what comes nearest.
  */
 #include "cli/absent.h"
 

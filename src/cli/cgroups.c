@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names are paths below the mount of cgroup2, which is where perf looks too where no other hierarchy has
- * the controller of perf events.
+ * Names are paths below the mount of cgroup2, which is where perf looks too where no other
+ * hierarchy has the controller of perf events.
  */
 #include "cli/cgroups.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of cgroups: -G gives those that were asked for one each, --for-each-cgroup all of them to each.
+ * Events of cgroups: -G gives those that were asked for one each, --for-each-cgroup all of them to
+ * each.
  */
 #ifndef AP_CLI_CGROUPS_H
 #define AP_CLI_CGROUPS_H

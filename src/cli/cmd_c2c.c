@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf c2c`: lines of memory that threads take from each other's caches, with what each thread does where in them.
+ * `anyperf c2c`: lines of memory that threads take from each other's caches, with what each thread
+ * does where in them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,10 @@
 #include "profile/hist/sharing.h"
 
 #define COMMAND "anyperf c2c"
-/* loads that met it, stores that missed; and all stores, which say which thread writes what: most of them hit */
+/*
+ * loads that met it, stores that missed; and all stores, which say which thread writes what: most
+ * of them hit
+ */
 #define EVENTS	    "hitm-loads,mem-stores,stores"
 #define SOURCE_TEXT 256
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf doctor`: what this machine permits, what works therefore, and what to change.  The checks are
- * linux/run/doctor.h's; the last one is here, since it counts a program as a user would: by anyperf itself.
+ * `anyperf doctor`: what this machine permits, what works therefore, and what to change.  The
+ * checks are linux/run/doctor.h's; the last one is here, since it counts a program as a user would:
+ * by anyperf itself.
  */
 #include <errno.h>
 #include <spawn.h>
@@ -47,7 +48,10 @@ static void print(const struct doctor_args *args, const struct ap_doctor_finding
 		ap_print(stdout, "       %-18s to change that: %s\n", "", f->change);
 }
 
-/* Runs anyperf on itself; its first line on stderr, without the end, goes to line.  The exit status or -errno. */
+/*
+ * Runs anyperf on itself; its first line on stderr, without the end, goes to line.  The exit status
+ * or -errno.
+ */
 static int run_self(char *line, int size)
 {
 	const char *const argv[] = { "anyperf", "stat", "-x,",	   "-e", "instructions:u",

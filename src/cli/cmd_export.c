@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf export`: a profile in the format of another tool.  What is written is behind profile/export/export.h.
+ * `anyperf export`: a profile in the format of another tool.  What is written is behind
+ * profile/export/export.h.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf list`: every event with its kind, its encoding and its meaning, by sections or by patterns as perf's has them; for people
- * in columns, for scripts with a separator of their choice, or as JSON.
+ * `anyperf list`: every event with its kind, its encoding and its meaning, by sections or by
+ * patterns as perf's has them; for people in columns, for scripts with a separator of their choice,
+ * or as JSON.
  */
 #include <fnmatch.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf mem`: which loads and stores were waited for, where their data were.  It is record and report with other defaults:
- * events whose samples have an address, a source and a price, and a table by them.
+ * `anyperf mem`: which loads and stores were waited for, where their data were.  It is record and
+ * report with other defaults:  events whose samples have an address, a source and a price, and a
+ * table by them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -74,7 +75,10 @@ static const struct ap_opt_spec mem_spec = { "anyperf mem",
 					     "[options] record|report [options] [--] [command]",
 					     mem_opts };
 
-/* What misses L1 by default; with --hits all that is read and written, of which the models say which level answers. */
+/*
+ * What misses L1 by default; with --hits all that is read and written, of which the models say
+ * which level answers.
+ */
 static char *events_of(const struct mem_args *a, unsigned long least)
 {
 	unsigned int types = a->types ? a->types : LOADS | STORES;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf perfex`: runs a command with the counters of a virtual CPU and prints their sums, as perfctr's perfex.
+ * `anyperf perfex`: runs a command with the counters of a virtual CPU and prints their sums, as
+ * perfctr's perfex.
  *
  * It is a program of perfctr itself: outside of a session it runs itself in one, with the CPU that
- * --cpu says, and there it does what perfex did.  The child makes its state, takes the control, sends the
- * descriptor and becomes the command; the parent waits for its end and reads the sums.
+ * --cpu says, and there it does what perfex did.  The child makes its state, takes the control,
+ * sends the descriptor and becomes the command; the parent waits for its end and reads the sums.
  */
 #include <anyperf/perfctr.h>
 #include <errno.h>

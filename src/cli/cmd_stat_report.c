@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf stat report`: the report of `anyperf stat`, of counts that `stat record` has written.  Rows may be put together in
- * another way than when they were recorded, as far as values are of single CPUs or threads.
+ * `anyperf stat report`: the report of `anyperf stat`, of counts that `stat record` has written.
+ * Rows may be put together in another way than when they were recorded, as far as values are of
+ * single CPUs or threads.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf top`: the table of a program that runs, again and again.  See docs/design/tui.md, "Live".
+ * `anyperf top`: the table of a program that runs, again and again.  See docs/design/tui.md,
+ * "Live".
  */
 #include <errno.h>
 #include <poll.h>

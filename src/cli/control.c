@@ -131,8 +131,8 @@ static bool command_of(const char *line, enum ap_control_command *command)
 }
 
 /*
- * One byte at a time, and never without asking first: another process gave the descriptor, and may have left it
- * one that waits where it is empty.  AP_CONTROL_PING: a whole line is there.
+ * One byte at a time, and never without asking first: another process gave the descriptor, and may
+ * have left it one that waits where it is empty.  AP_CONTROL_PING: a whole line is there.
  */
 static enum ap_control_command read_line(struct ap_control *c)
 {

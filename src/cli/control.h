@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --control: commands to a measurement that runs, one a line, from a descriptor or a fifo:
- * enable [event], disable [event], evlist, ping, stop.  Each is answered by "ack" where somebody wants to know.
+ * --control: commands to a measurement that runs, one a line, from a descriptor or a fifo:  enable
+ * [event], disable [event], evlist, ping, stop.  Each is answered by "ack" where somebody wants to
+ * know.
  */
 #ifndef AP_CLI_CONTROL_H
 #define AP_CLI_CONTROL_H
@@ -34,8 +35,9 @@ AP_MUST_CHECK int ap_control_open(struct ap_control *control, const char *spec, 
 void ap_control_close(struct ap_control *control);
 
 /*
- * The next command.  What follows its word is in arg ("": nothing), the word in line, until the next call.
- * Never waits.  A line that is not known is told on stderr and not answered, as in perf.
+ * The next command.  What follows its word is in arg ("": nothing), the word in line, until the
+ * next call.  Never waits.  A line that is not known is told on stderr and not answered, as in
+ * perf.
  */
 enum ap_control_command ap_control_next(struct ap_control *control, const char **arg);
 /* It is done: "ack" to the asking process, which is not waited for, and lost where nobody reads. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Event strings as perf writes them: names with a `:modifiers` tail, in groups where braces are around
- * them.  Modifiers about modes never change what the engine counts, because user space is all that it
- * sees; they decide whether that is what was asked for.  What would need the kernel's side of it is not
- * supported rather than nearly right.  The kernel's own events are told of them.
+ * Event strings as perf writes them: names with a `:modifiers` tail, in groups where braces are
+ * around them.  Modifiers about modes never change what the engine counts, because user space is
+ * all that it sees; they decide whether that is what was asked for.  What would need the kernel's
+ * side of it is not supported rather than nearly right.  The kernel's own events are told of them.
  */
 #include "cli/evlist.h"
 
@@ -127,7 +127,9 @@ static int unknown(const char *name, char *why, size_t size)
 
 /* --- one event */
 
-/* Events that a PMU of the session names, and no table of ours: raw codes, terms, breakpoints ... */
+/*
+ * Events that a PMU of the session names, and no table of ours: raw codes, terms, breakpoints ...
+ */
 static struct ap_event_desc *describe(const struct ap_evsel *sel)
 {
 	struct ap_event_desc *own = ap_xgrow(NULL, 1, sizeof(*own));
@@ -190,7 +192,10 @@ static const char *modifiers_of(const char *name, size_t *len)
 	return colon + 1;
 }
 
-/* Switches and faults belong to modes, and the kernel's own event is told of those left out, as perf does. */
+/*
+ * Switches and faults belong to modes, and the kernel's own event is told of those left out, as
+ * perf does.
+ */
 static void exclude_modes(struct ap_evsel *sel)
 {
 	bool user = strchr(sel->mods, 'u'), kernel = strchr(sel->mods, 'k');
@@ -225,7 +230,10 @@ struct typed {
 	struct ap_evterms terms;
 };
 
-/* What the event is called: perf has terms of its own in a name where some of a PMU are beside them. */
+/*
+ * What the event is called: perf has terms of its own in a name where some of a PMU are beside
+ * them.
+ */
 static char *name_of(const char *name, const struct typed *typed)
 {
 	if (typed->terms.name)
@@ -268,7 +276,10 @@ static int add_one(struct ap_evlist *list, const char *name, const struct typed 
 	return 0;
 }
 
-/* system:pattern, in either of which are * ? or [], and modifiers behind it: all tracepoints that match. */
+/*
+ * system:pattern, in either of which are * ? or [], and modifiers behind it: all tracepoints that
+ * match.
+ */
 static int add_matching(struct ap_evlist *list, const char *name, const struct typed *typed,
 			char *why, size_t size)
 {

@@ -42,8 +42,8 @@ struct ap_evlist {
 };
 
 /*
- * Appends the events of spec, separated by commas, in groups where {} are around them.  Returns 0, or
- * -EINVAL with one line in why; the list then holds what came before the error.
+ * Appends the events of spec, separated by commas, in groups where {} are around them.  Returns 0,
+ * or -EINVAL with one line in why; the list then holds what came before the error.
  */
 AP_MUST_CHECK int ap_evlist_parse(struct ap_evlist *list, const char *spec, char *why, size_t size);
 /* Modifiers behind each event. */

@@ -109,7 +109,9 @@ static bool take_no_inherit(struct ap_evterms *t, const struct term_value *v)
 	return !v->len;
 }
 
-/* Of a term that is perf's and not ours there is no function, and the words are what to do instead. */
+/*
+ * Of a term that is perf's and not ours there is no function, and the words are what to do instead.
+ */
 static const struct own {
 	const char *name;
 	bool (*take)(struct ap_evterms *t, const struct term_value *v);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Terms between the slashes of an event that are about perf's own handling of it, and of no PMU:
- * cycles/freq=1000,call-graph=dwarf/u.  They are taken out before the rest is looked up as an event.
+ * cycles/freq=1000,call-graph=dwarf/u.  They are taken out before the rest is looked up as an
+ * event.
  *
  * Source: perf-record(1) and perf-list(1), event parameters.
  */
@@ -31,8 +32,8 @@ struct ap_evterms {
 };
 
 /*
- * The event without those terms (to be freed), and what they say.  0, or -EINVAL with one line in why
- * and nothing to be freed.
+ * The event without those terms (to be freed), and what they say.  0, or -EINVAL with one line in
+ * why and nothing to be freed.
  */
 AP_MUST_CHECK int ap_evterms_take(const char *event, char **rest, struct ap_evterms *terms,
 				  char *why, size_t size);

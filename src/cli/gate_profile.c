@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records the command with a fixed period of instructions and adds up its samples by function.  Recording is
- * anyperf's own `record` in a process of its own, so that one command does not have to know the inside of another;
- * the command's output of this run is thrown away, because it was already seen.
+ * Records the command with a fixed period of instructions and adds up its samples by function.
+ * Recording is anyperf's own `record` in a process of its own, so that one command does not have to
+ * know the inside of another;  the command's output of this run is thrown away, because it was
+ * already seen.
  */
 #include "cli/gate_profile.h"
 

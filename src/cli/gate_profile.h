@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of a command, for `anyperf gate --functions`: one more run, recorded and read again.
+ * The functions of a command, for `anyperf gate --functions`: one more run, recorded and read
+ * again.
  */
 #ifndef AP_CLI_GATE_PROFILE_H
 #define AP_CLI_GATE_PROFILE_H
@@ -14,7 +15,10 @@ struct ap_gate_command {
 	bool deterministic, fixed_tsc, no_inherit, wait_all, ignore_status;
 };
 
-/* Fills g->function with samples of each g->period instructions.  0, or an exit status after a line on stderr. */
+/*
+ * Fills g->function with samples of each g->period instructions.  0, or an exit status after a line
+ * on stderr.
+ */
 AP_MUST_CHECK int ap_gate_profile(const struct ap_gate_command *command, struct ap_gate_counts *g);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recording references to memory, for `anyperf mem` and `anyperf c2c`: `anyperf record` with the events, data addresses,
- * sources and weights.  Of its options those that are of use here are handed on, under the same names.
+ * Recording references to memory, for `anyperf mem` and `anyperf c2c`: `anyperf record` with the
+ * events, data addresses, sources and weights.  Of its options those that are of use here are
+ * handed on, under the same names.
  */
 #ifndef AP_CLI_MEM_RECORD_H
 #define AP_CLI_MEM_RECORD_H

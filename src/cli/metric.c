@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the file of metrics, and computes formulas from their text: they are short, and are computed once for each row.
+ * Reads the file of metrics, and computes formulas from their text: they are short, and are
+ * computed once for each row.
  *
  * An event's name may have a minus in it, so that of a difference has blanks around it.
  */

@@ -361,7 +361,10 @@ bool ap_opts_begin_mixed(const struct ap_opt_spec *spec, void *args, int *argc, 
 			break;
 		at += next;
 		left -= next;
-		/* words move over the options that were before them; at is the program's name to what comes */
+		/*
+		 * words move over the options that were before them; at is the program's name to
+		 * what comes
+		 */
 		do {
 			argv[n++] = *at;
 		} while (is_over && --left && ++at);

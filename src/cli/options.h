@@ -57,12 +57,15 @@ enum ap_opt_result {
 AP_MUST_CHECK enum ap_opt_result ap_opts_parse(const struct ap_opt_spec *spec, void *args, int argc,
 					       char **argv, int *rest, FILE *err);
 /*
- * The same for a command that begins: what is wrong goes to stderr, help to stdout.  False: the command ends,
- * with *status.
+ * The same for a command that begins: what is wrong goes to stderr, help to stdout.  False: the
+ * command ends, with *status.
  */
 AP_MUST_CHECK bool ap_opts_begin(const struct ap_opt_spec *spec, void *args, int argc, char **argv,
 				 int *rest, int *status);
-/* The same where options may follow words, as far as a "--": the words are argv[*rest] to argv[*argc - 1] then. */
+/*
+ * The same where options may follow words, as far as a "--": the words are argv[*rest] to
+ * argv[*argc - 1] then.
+ */
 AP_MUST_CHECK bool ap_opts_begin_mixed(const struct ap_opt_spec *spec, void *args, int *argc,
 				       char **argv, int *rest, int *status);
 /* "anyperf stat: TEXT: WORD" and the usage on stderr; no word: NULL.  Returns AP_EXIT_USAGE. */

@@ -56,7 +56,10 @@ static int replace(const char *path, const char *text, size_t size, bool *kept)
 	return ret;
 }
 
-/* One write, so that what others append at the same time comes before or after; what is cut short is taken back. */
+/*
+ * One write, so that what others append at the same time comes before or after; what is cut short
+ * is taken back.
+ */
 static int append_text(int fd, const char *text, size_t size)
 {
 	struct stat st;

@@ -12,8 +12,8 @@
 #include "files/out.h"
 
 /*
- * Whether the file could be written, asked before the command is run; flags: AP_OUT_*.  Returns 0, or -errno
- * after one line on err.
+ * Whether the file could be written, asked before the command is run; flags: AP_OUT_*.  Returns 0,
+ * or -errno after one line on err.
  */
 AP_MUST_CHECK int ap_outfile_check(const char *path, unsigned int flags, FILE *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers of perfex are hexadecimal unless told otherwise, as they always were.  Names and counters are those
- * of the models (perfctr/model), found by the CPU type that the session tells.
+ * Numbers of perfex are hexadecimal unless told otherwise, as they always were.  Names and counters
+ * are those of the models (perfctr/model), found by the CPU type that the session tells.
  */
 #include "cli/perfex_event.h"
 

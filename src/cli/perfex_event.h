@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* perfex's events: evntsel[/escr][@pmc], or a name of the CPU's list; and what it prints of a CPU. */
+/*
+ * perfex's events: evntsel[/escr][@pmc], or a name of the CPU's list; and what it prints of a CPU.
+ */
 #ifndef AP_CLI_PERFEX_EVENT_H
 #define AP_CLI_PERFEX_EVENT_H
 

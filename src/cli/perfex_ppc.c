@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfctr's device is that of x86: its layouts have no room for a PowerPC, and no program of a session is one.  So the command
- * gets no state of its own here.  Its first thread is counted from its exec on, by one event for each kind of count that the CPU's
- * counters need; at the end a model of the CPU with a driver is programmed as was asked for and fed with these counts, in
- * steps that 32 bits hold.  The timebase is fed with the thread's CPU time.
+ * perfctr's device is that of x86: its layouts have no room for a PowerPC, and no program of a
+ * session is one.  So the command gets no state of its own here.  Its first thread is counted from
+ * its exec on, by one event for each kind of count that the CPU's counters need; at the end a model
+ * of the CPU with a driver is programmed as was asked for and fed with these counts, in steps that
+ * 32 bits hold.  The timebase is fed with the thread's CPU time.
  *
- * Nothing that depends on which event came first is lost by that: what freezes or triggers counters is in MMCR0's own bits, which
- * events do not reach.
+ * Nothing that depends on which event came first is lost by that: what freezes or triggers counters
+ * is in MMCR0's own bits, which events do not reach.
  */
 #include "cli/perfex_ppc.h"
 
@@ -95,7 +96,9 @@ static bool find_name(const struct ap_ppcmodel_family *family, const char *name,
 	return false;
 }
 
-/* The counters that may count it: by name those of the CPU's list, by number its turn's, as on x86. */
+/*
+ * The counters that may count it: by name those of the CPU's list, by number its turn's, as on x86.
+ */
 static int resolve_one(const struct ap_perfex_control *c, unsigned int i,
 		       const struct ap_ppcmodel_family *family, u32 *evntsel, u32 *pmcs)
 {
@@ -121,7 +124,10 @@ static int resolve_one(const struct ap_perfex_control *c, unsigned int i,
 	return ret;
 }
 
-/* Each event gets a counter of its own, if there is a way: event i takes one, and whose it was looks for another. */
+/*
+ * Each event gets a counter of its own, if there is a way: event i takes one, and whose it was
+ * looks for another.
+ */
 static bool assign(const u32 *pmcs, unsigned int i, u32 *tried, s32 *owner)
 {
 	for (unsigned int k = 0; k < AP_PPCCTR_MAX; k++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf perfex` with a 32-bit PowerPC: the command is counted as `anyperf stat` counts, and what it has counted goes through
- * perfctr's driver into the registers of the CPU's model.
+ * `anyperf perfex` with a 32-bit PowerPC: the command is counted as `anyperf stat` counts, and what
+ * it has counted goes through perfctr's driver into the registers of the CPU's model.
  */
 #ifndef AP_CLI_PERFEX_PPC_H
 #define AP_CLI_PERFEX_PPC_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table that perfex prints, in its words, and behind it lines that begin with # and say of each sum
- * whether it is exact or modelled.  That is asked of the CPU's model, programmed as the control says; what it
- * cannot count is no 0 but <not counted>, with the reason.
+ * The table that perfex prints, in its words, and behind it lines that begin with # and say of each
+ * sum whether it is exact or modelled.  That is asked of the CPU's model, programmed as the control
+ * says; what it cannot count is no 0 but <not counted>, with the reason.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -9,15 +9,21 @@
 #include "profile/symbols/symbol.h"
 
 /*
- * NULL after a line on stderr; path NULL: perf.data, or standard input where that is a pipe.  force: --force, also of another
- * user's file, a FIFO or a device.
+ * NULL after a line on stderr; path NULL: perf.data, or standard input where that is a pipe.
+ * force: --force, also of another user's file, a FIFO or a device.
  */
 struct ap_data *ap_profile_open(const char *command, const char *path, bool force);
 
-/* A file that an option names, NULL: none; false after a line on stderr, and before anything else is done. */
+/*
+ * A file that an option names, NULL: none; false after a line on stderr, and before anything else
+ * is done.
+ */
 bool ap_profile_can_read(const char *command, const char *option, const char *path);
 
-/* force goes for files that the profile names, too; what is not believed is said on stderr, in a line. */
+/*
+ * force goes for files that the profile names, too; what is not believed is said on stderr, in a
+ * line.
+ */
 void ap_profile_symbols(struct ap_symbols *symbols, bool force);
 void ap_profile_complain(const char *path, int error);
 

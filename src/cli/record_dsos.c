@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files whose code was mapped, and their build ids at the end.  Names are taken from the records
- * as they pass; a file that was replaced since then has another id, and is not what ran: readers see that
- * from the name's id not fitting, as with perf.
+ * The files whose code was mapped, and their build ids at the end.  Names are taken from the
+ * records as they pass; a file that was replaced since then has another id, and is not what ran:
+ * readers see that from the name's id not fitting, as with perf.
  */
 #include <errno.h>
 #include <stdlib.h>

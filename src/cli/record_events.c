@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Opening: each event on each CPU for each task, as perf does, because the kernel shares no ring
- * between CPUs of an event that children inherit.  The session's core has no such limit, so there an event
- * follows its task wherever it goes and its period is one, not one per CPU.
+ * between CPUs of an event that children inherit.  The session's core has no such limit, so there
+ * an event follows its task wherever it goes and its period is one, not one per CPU.
  *
  * The first event of a place maps a ring, the others write into it.
  */

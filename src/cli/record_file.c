@@ -249,7 +249,9 @@ static int end_file(struct record *r)
 
 /* --- from one file to the next */
 
-/* As perf names them, year to second and hundredths; of two in one hundredth the second is later. */
+/*
+ * As perf names them, year to second and hundredths; of two in one hundredth the second is later.
+ */
 static char *dated_name(const char *path)
 {
 	struct timespec now;

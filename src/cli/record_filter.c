@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `--filter`: of tracepoints only the samples that match.  Whoever passes one decides that, before it is counted; but a session
- * has room for 64 filters, and a pattern in -e makes one for each tracepoint.  Where each that is counted is a sample
- * those that do not match are left out when a ring is read, then.
+ * `--filter`: of tracepoints only the samples that match.  Whoever passes one decides that, before
+ * it is counted; but a session has room for 64 filters, and a pattern in -e makes one for each
+ * tracepoint.  Where each that is counted is a sample those that do not match are left out when a
+ * ring is read, then.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -55,7 +56,10 @@ int record_filter_set(const struct record *r, const struct record_event *ev,
 	if (i >= r->opts->events.n)
 		return 0;
 	ret = ap_evsel_set_filter(&r->opts->events.sel[i], event);
-	/* more than a session has room for: each that is counted is a sample, of which the others can be left out */
+	/*
+	 * more than a session has room for: each that is counted is a sample, of which the others
+	 * can be left out
+	 */
 	if (ret == -ENOSPC && r->opts->count <= 1 && !r->opts->per_thread_counts)
 		return 0;
 	return ret;

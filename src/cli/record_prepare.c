@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is decided before the command is started: which events, where they are opened, where the records go
- * and what may interrupt.
+ * What is decided before the command is started: which events, where they are opened, where the
+ * records go and what may interrupt.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +122,9 @@ static void choose_event(struct record_event *ev, const struct ap_evsel *sel, si
 		ev->name = ap_xstrdup(sel->name);
 }
 
-/* The kernel takes them, and has none on this architecture: no samples would look like no faults. */
+/*
+ * The kernel takes them, and has none on this architecture: no samples would look like no faults.
+ */
 static bool is_rare_fault(const struct ap_perf_attr *attr)
 {
 	return attr->type == AP_PERF_TYPE_SOFTWARE &&
@@ -143,9 +145,10 @@ static const char *why_not(const struct ap_evsel *sel)
 }
 
 /*
- * While events are disabled their side-band records are not written either: names and mappings of what
- * starts meanwhile would be unknown, and a ring that is overwritten forgets them; those of a cgroup's event would be of what is in
- * the cgroup already.  So these get an event of their own, which is never disabled.
+ * While events are disabled their side-band records are not written either: names and mappings of
+ * what starts meanwhile would be unknown, and a ring that is overwritten forgets them; those of a
+ * cgroup's event would be of what is in the cgroup already.  So these get an event of their own,
+ * which is never disabled.
  */
 static void add_tracking(struct record *r)
 {
@@ -172,8 +175,8 @@ static bool needs_session(const struct record *r)
 }
 
 /*
- * With an engine in the program the kernel's samples would be of the engine and its copies of code, so
- * that all are the session's then.
+ * With an engine in the program the kernel's samples would be of the engine and its copies of code,
+ * so that all are the session's then.
  */
 static void choose_places(struct record *r, bool in_session)
 {
@@ -216,8 +219,8 @@ static bool choose_events(struct record *r)
 }
 
 /*
- * What is known of whole runs alone (data, branches, calls) is read whole, and costs as much.  Where nothing modelled
- * is sampled there are no models, and no counter beside what is sampled.
+ * What is known of whole runs alone (data, branches, calls) is read whole, and costs as much.
+ * Where nothing modelled is sampled there are no models, and no counter beside what is sampled.
  */
 static void choose_models(struct record *r)
 {
@@ -299,7 +302,10 @@ void record_set_command_output(int fd)
 	command_output = fd;
 }
 
-/* Whoever did not write "-o -" may have meant the command's output, and wonders what comes out of the pipe. */
+/*
+ * Whoever did not write "-o -" may have meant the command's output, and wonders what comes out of
+ * the pipe.
+ */
 static void warn_of_pipe(const struct record_opts *o)
 {
 	struct stat out, err;

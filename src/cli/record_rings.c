@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From the rings to the file.  A ring is read up to the head that is seen first, copied out in
- * whole records and given free at once, so that the writing of a file never holds up a writer of the ring.
+ * whole records and given free at once, so that the writing of a file never holds up a writer of
+ * the ring.
  */
 #include <errno.h>
 #include <string.h>
@@ -138,7 +139,9 @@ static bool dump_ring(struct record *r, struct record_ring *ring)
 	return n;
 }
 
-/* Much more than the kernel's clock and the session's differ by, or a writer of the kernel's takes. */
+/*
+ * Much more than the kernel's clock and the session's differ by, or a writer of the kernel's takes.
+ */
 #define ROUND_NS 20000000ULL
 
 static u64 now_ns(void)
@@ -150,8 +153,9 @@ static u64 now_ns(void)
 }
 
 /*
- * Whether a round may end when all rings have been read, which is about to begin.  Readers take from it that nothing
- * follows which is older than the newest record of the round before; docs/design/record.md.
+ * Whether a round may end when all rings have been read, which is about to begin.  Readers take
+ * from it that nothing follows which is older than the newest record of the round before;
+ * docs/design/record.md.
  */
 static bool may_end_round(const struct record *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which processes live, from the records as they pass: a file that begins in the middle of a recording
- * has to name them and their mappings anew.
+ * Which processes live, from the records as they pass: a file that begins in the middle of a
+ * recording has to name them and their mappings anew.
  */
 #include <stdlib.h>
 #include <string.h>

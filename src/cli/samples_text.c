@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `anyperf script` run beside the screen, its output read from a pipe.  A screen is for reading, so what it
- * takes is limited: the rest of a large file is for a pager.
+ * `anyperf script` run beside the screen, its output read from a pipe.  A screen is for reading, so
+ * what it takes is limited: the rest of a large file is for a pager.
  */
 #include "cli/samples_text.h"
 

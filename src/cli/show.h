@@ -20,8 +20,9 @@ AP_MUST_CHECK int ap_show_opt_tui(struct ap_show *s, const char *value, char *wh
 bool ap_show_on_screen(const struct ap_show *s, const char *command);
 
 /*
- * The tables on the screen until they have been seen.  Not 0: the screen cannot be had, one line was
- * said.  *next (NULL: nobody asks): the file that was chosen to be shown then, the caller's, or NULL.  Does not return where a signal asked to end.
+ * The tables on the screen until they have been seen.  Not 0: the screen cannot be had, one line
+ * was said.  *next (NULL: nobody asks): the file that was chosen to be shown then, the caller's, or
+ * NULL.  Does not return where a signal asked to end.
  */
 AP_MUST_CHECK int ap_show_profile(struct ap_tui_profile *p, const char *command, char **next);
 

@@ -136,7 +136,10 @@ const char *ap_stat_row_why(const struct ap_stat_row *row);
 /* What the number is: exact, modelled, estimated, kernel, rusage, proc, scaled. */
 const char *ap_stat_kind_name(enum ap_event_kind kind, bool is_estimated);
 const char *ap_stat_row_tag(const struct ap_stat_row *row);
-/* How far an estimate may be off, in per cent of it, 95 times of 100; below 0: it is none, or nobody knows. */
+/*
+ * How far an estimate may be off, in per cent of it, 95 times of 100; below 0: it is none, or
+ * nobody knows.
+ */
 double ap_stat_row_error(const struct ap_stat *st, const struct ap_stat_row *row);
 /* How much of the time the event counted, in percent. */
 double ap_stat_row_ran(const struct ap_stat_row *row);
@@ -151,8 +154,8 @@ struct ap_stat_metric {
 };
 
 /*
- * The same as one of a column: what it is depends on what was asked for alone, not on what was counted, so that one heading holds for
- * all places and intervals.  Rates are in events per second.
+ * The same as one of a column: what it is depends on what was asked for alone, not on what was
+ * counted, so that one heading holds for all places and intervals.  Rates are in events per second.
  */
 struct ap_stat_column {
 	enum ap_stat_metric_style style;
@@ -165,8 +168,9 @@ struct ap_stat_column {
 
 /* stat_comment.c */
 /*
- * In an interval an exact count says nothing beside a modelled one where what the models have not read yet, of this one and of the
- * one before, may be a large part of it (docs/design/metrics.md).  row: any of the place.
+ * In an interval an exact count says nothing beside a modelled one where what the models have not
+ * read yet, of this one and of the one before, may be a large part of it (docs/design/metrics.md).
+ * row: any of the place.
  */
 bool ap_stat_is_short(const struct ap_stat *st, const struct ap_stat_row *row);
 /* False: there is never a comment on such a row. */
@@ -203,8 +207,8 @@ struct ap_stat_machine {
 };
 
 /*
- * The parts of the machine (NULL: this one) that these n CPUs are in, sorted; of[i]: the place of cpus[i].  Both
- * arrays have room for n.  Returns how many there are.
+ * The parts of the machine (NULL: this one) that these n CPUs are in, sorted; of[i]: the place of
+ * cpus[i].  Both arrays have room for n.  Returns how many there are.
  */
 u32 ap_stat_parts(const struct ap_stat_machine *machine, enum ap_stat_split split, const s32 *cpus,
 		  u32 n, struct ap_stat_place *places, u32 *of);

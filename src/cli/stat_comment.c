@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands behind a row as perf's comment: a rate by the time that was measured beside it, or a ratio to
- * another row of the same place.
+ * What stands behind a row as perf's comment: a rate by the time that was measured beside it, or a
+ * ratio to another row of the same place.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,10 @@
 #define K(k)	     AP_KIND_BIT(AP_KIND_##k)
 #define MISPREDICTED (K(COND_MISS) | K(INDIRECT_MISS) | K(RETURN_MISS))
 
-/* An exact count by a modelled one: the row's tag says exact of the count, so this says what it is itself. */
+/*
+ * An exact count by a modelled one: the row's tag says exact of the count, so this says what it is
+ * itself.
+ */
 static const char ipc[] = "insn per cycle (modelled)",
 		  ipc_estimated[] = "insn per cycle (estimated)";
 
@@ -83,7 +86,10 @@ static const struct ap_stat_row *row_of(const struct ap_stat *st, const struct a
 	return found;
 }
 
-/* The models are behind by a log, and by half a gap where they see one part of many: a million instructions for each part. */
+/*
+ * The models are behind by a log, and by half a gap where they see one part of many: a million
+ * instructions for each part.
+ */
 #define SHORT_OF (1ULL << 20)
 
 bool ap_stat_is_short(const struct ap_stat *st, const struct ap_stat_row *row)
@@ -106,8 +112,9 @@ bool ap_stat_is_short(const struct ap_stat *st, const struct ap_stat_row *row)
 }
 
 /*
- * In an interval: a model's log may be read after the interval in which its instructions were counted.  Nothing of the one beside
- * something of the other is such a remainder, and so is all of a short one: what they say together is not known.
+ * In an interval: a model's log may be read after the interval in which its instructions were
+ * counted.  Nothing of the one beside something of the other is such a remainder, and so is all of
+ * a short one: what they say together is not known.
  */
 static bool is_remainder(const struct ap_stat *st, const struct ap_stat_row *row,
 			 const struct ap_stat_row *to)
@@ -146,8 +153,8 @@ static bool find_ratio(const struct ap_stat *st, const struct ap_stat_row *row,
 }
 
 /*
- * Events in a second, where the second is the program's: under the engine it has the engine's work in it, and so
- * have faults and switches.  Not GHz: cycles are a model's.
+ * Events in a second, where the second is the program's: under the engine it has the engine's work
+ * in it, and so have faults and switches.  Not GHz: cycles are a model's.
  */
 static bool find_rate(const struct ap_stat *st, const struct ap_stat_row *row,
 		      struct ap_stat_column *c)

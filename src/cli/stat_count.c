@@ -2,9 +2,9 @@
 /*
  * One event per row and task or CPU, inherited, read as they stand: what perf stat does.
  *
- * A group is opened where the engine's events are, if it has any.  A software event by itself is the
- * kernel's; where the kernel refuses it, the account that the kernel keeps of every command says as
- * much when the command has ended, and /proc while it runs.
+ * A group is opened where the engine's events are, if it has any.  A software event by itself is
+ * the kernel's; where the kernel refuses it, the account that the kernel keeps of every command
+ * says as much when the command has ended, and /proc while it runs.
  */
 #include "cli/stat_count.h"
 
@@ -99,8 +99,9 @@ static bool is_in_account(const struct ap_stat_count *c, const struct ap_evsel *
 }
 
 /*
- * Who is not root is told of user mode alone (perf_event_paranoid 2): as perf does, that is counted then, and
- * the name says so.  Clocks are the same all the same; of what happens in the kernel nothing would be left.
+ * Who is not root is told of user mode alone (perf_event_paranoid 2): as perf does, that is counted
+ * then, and the name says so.  Clocks are the same all the same; of what happens in the kernel
+ * nothing would be left.
  */
 static bool leave_kernel_out(struct ap_evsel *sel)
 {
@@ -157,7 +158,10 @@ static int open_event(struct ap_stat_count *c, size_t i, const struct spot *spot
 	return ap_client_open(c->client, &args, out);
 }
 
-/* Only the kernel's own event can leave modes out; of what counts nothing there is nothing to leave out. */
+/*
+ * Only the kernel's own event can leave modes out; of what counts nothing there is nothing to leave
+ * out.
+ */
 static bool is_of_modes(const struct ap_evsel *sel)
 {
 	return sel->desc->from == AP_FROM_SW && sel->desc->index != AP_SW_DUMMY &&

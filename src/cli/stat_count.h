@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The counting of `anyperf stat`: which events are opened on what, when they are enabled, and what was
- * read of them.  A client of linux/client/client.h; what the numbers look like is stat.h's.
+ * The counting of `anyperf stat`: which events are opened on what, when they are enabled, and what
+ * was read of them.  A client of linux/client/client.h; what the numbers look like is stat.h's.
  */
 #ifndef AP_CLI_STAT_COUNT_H
 #define AP_CLI_STAT_COUNT_H
@@ -74,8 +74,9 @@ void ap_stat_count_fini(struct ap_stat_count *c);
 s32 ap_stat_count_cpu(const struct ap_stat_count *c, u32 i);
 u32 ap_stat_count_ncpus(const struct ap_stat_count *c);
 /*
- * What was read since the last interval.  A task's time is known later than its counts: what was counted in no time
- * is left to the next interval, as one without time counts nothing, or told at the end.
+ * What was read since the last interval.  A task's time is known later than its counts: what was
+ * counted in no time is left to the next interval, as one without time counts nothing, or told at
+ * the end.
  */
 struct ap_stat_reading ap_stat_interval_part(const struct ap_stat_reading *now,
 					     struct ap_stat_reading *before, bool is_last);
@@ -96,7 +97,10 @@ struct ap_stat_runs {
 	int signal;		/* that ended it, or 0 */
 	bool timed_out;		/* by us, after --timeout */
 	bool post_failed;	/* of some run: a line was said */
-	/* each run that was not ended from outside, as it ends; false: not one more.  NULL: nothing is shown */
+	/*
+	 * each run that was not ended from outside, as it ends; false: not one more.  NULL: nothing
+	 * is shown
+	 */
 	bool (*show)(struct ap_stat_count *c);
 };
 

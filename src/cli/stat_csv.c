@@ -5,8 +5,9 @@
  *	[time with -I,] [CPU or thread,] value, unit, event, [cgroup,] [deviation with -r,] run time,
  *	percent of it, metric, its unit
  *
- * and more at the end, so that scripts which count from the left keep working: where modelled counts are estimates how far
- * each may be off; then exact, modelled, estimated or kernel, empty where there is no number.  Numbers do not depend on the locale.
+ * and more at the end, so that scripts which count from the left keep working: where modelled
+ * counts are estimates how far each may be off; then exact, modelled, estimated or kernel, empty
+ * where there is no number.  Numbers do not depend on the locale.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file of our own says what each of its numbers is.  What is in perf's was counted by the kernel, whatever our engine makes
- * of an event of that name; only which ratios are made of it is taken from there.
+ * A file of our own says what each of its numbers is.  What is in perf's was counted by the kernel,
+ * whatever our engine makes of an event of that name; only which ratios are made of it is taken
+ * from there.
  */
 #include "cli/stat_file.h"
 

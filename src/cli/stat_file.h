@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The counts of a perf.data that `perf stat record` or `anyperf stat record` wrote, read whole: what was read together is a
- * round, and its values are those from the one before it on.
+ * The counts of a perf.data that `perf stat record` or `anyperf stat record` wrote, read whole:
+ * what was read together is a round, and its values are those from the one before it on.
  */
 #ifndef AP_CLI_STAT_FILE_H
 #define AP_CLI_STAT_FILE_H

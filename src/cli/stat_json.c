@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lines of `anyperf stat -j`: one object each, with the keys of perf 6.1 in its order and "kind" at
- * the end.  A note is an object with nothing but a "note".  Two things are not as perf has them: a row
- * without a metric has the unit "" and not "(null)", and a count keeps all of its digits.
+ * The lines of `anyperf stat -j`: one object each, with the keys of perf 6.1 in its order and
+ * "kind" at the end.  A note is an object with nothing but a "note".  Two things are not as perf
+ * has them: a row without a metric has the unit "" and not "(null)", and a count keeps all of its
+ * digits.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics stand in perf's columns: behind the rows as comments without a count, or with --metric-only side by side.  Each says what it
- * is made of: exact where all of its counts are, modelled where one is.
+ * Metrics stand in perf's columns: behind the rows as comments without a count, or with
+ * --metric-only side by side.  Each says what it is made of: exact where all of its counts are,
+ * modelled where one is.
  */
 #include "cli/stat_metrics.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The metrics of a measurement (-M, --topdown, --metric-only): which were chosen, and how they are shown.
+ * The metrics of a measurement (-M, --topdown, --metric-only): which were chosen, and how they are
+ * shown.
  */
 #ifndef AP_CLI_STAT_METRICS_H
 #define AP_CLI_STAT_METRICS_H
@@ -29,7 +30,10 @@ void ap_stat_metrics_fini(struct ap_stat_metrics *m);
 
 /* Is there anything for `only` to show? */
 bool ap_stat_has_columns(const struct ap_stat *st);
-/* Lines behind the rows of st, or with `only` in place of them; time as for rows.  head: names of columns, too. */
+/*
+ * Lines behind the rows of st, or with `only` in place of them; time as for rows.  head: names of
+ * columns, too.
+ */
 void ap_stat_print_metrics(const struct ap_stat *st, const struct ap_stat_format *fmt,
 			   const char *time, bool head, FILE *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places of `anyperf stat`: CPUs, threads, and the parts of the machine that CPUs are put together by, as
- * sysfs has them.  What stands before a row is as perf 6.1 has it, byte for byte.
+ * Places of `anyperf stat`: CPUs, threads, and the parts of the machine that CPUs are put together
+ * by, as sysfs has them.  What stands before a row is as perf 6.1 has it, byte for byte.
  */
 #include <dirent.h>
 #include <inttypes.h>

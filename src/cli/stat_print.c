@@ -20,7 +20,10 @@
 #define TEXT_WIDTH 23
 #define HEAD_EVERY 25 /* intervals */
 
-/* A locale takes a C library some dozen files, so only what groups digits is asked for one, and C groups none. */
+/*
+ * A locale takes a C library some dozen files, so only what groups digits is asked for one, and C
+ * groups none.
+ */
 void ap_stat_group_digits(void)
 {
 	static const char *const names[] = { "LC_ALL", "LC_NUMERIC", "LANG" };
@@ -104,7 +107,10 @@ static int digits(double deviation)
 	return n > 9 ? 9 : (int)n;
 }
 
-/* Each run's time, how far it is from the mean, and a bar that has a sign more for each 5 percent of that, up to a screen's width. */
+/*
+ * Each run's time, how far it is from the mean, and a bar that has a sign more for each 5 percent
+ * of that, up to a screen's width.
+ */
 static void print_runs(const struct ap_stat *st, int n, FILE *out)
 {
 	enum { LONGEST_BAR = 60 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A value of the file is what one event has counted at one CPU or thread, from the beginning on: readers take the
- * differences themselves.  Each has an id of its own, as with perf, but they are numbers of the file alone: that way what has
- * no event behind it (the kernel's account, times, threads that were told apart at the end) is written like all else.
+ * A value of the file is what one event has counted at one CPU or thread, from the beginning on:
+ * readers take the differences themselves.  Each has an id of its own, as with perf, but they are
+ * numbers of the file alone: that way what has no event behind it (the kernel's account, times,
+ * threads that were told apart at the end) is written like all else.
  */
 #include "cli/stat_record.h"
 
@@ -142,8 +143,9 @@ static void collect(struct ap_stat_recorder *r, const struct ap_stat_count *c, u
 }
 
 /*
- * Readers call a count of no time not counted, and forget it.  As in the report that is printed (ap_stat_interval_part), such a
- * count is told with the time that follows, or at the end as if it had taken some.
+ * Readers call a count of no time not counted, and forget it.  As in the report that is printed
+ * (ap_stat_interval_part), such a count is told with the time that follows, or at the end as if it
+ * had taken some.
  */
 static void tell(struct stat_point *p, bool of_intervals, bool is_final)
 {
@@ -262,8 +264,9 @@ static void put_config(struct ap_stat_recorder *r, const struct ap_stat_count *c
 }
 
 /*
- * As a record: in front, for a file whose recorder does not come to its end, and at the end of a stream.  It is an update of the
- * first event that was opened, of a type that perf does not know and passes over.
+ * As a record: in front, for a file whose recorder does not come to its end, and at the end of a
+ * stream.  It is an update of the first event that was opened, of a type that perf does not know
+ * and passes over.
  */
 static void put_remarks(struct ap_stat_recorder *r, const struct ap_stat_count *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Enums are written as numbers: what is appended to them later is unknown to this reader, which takes such an event
- * for one of the kernel's.
+ * Enums are written as numbers: what is appended to them later is unknown to this reader, which
+ * takes such an event for one of the kernel's.
  */
 #include "cli/stat_remarks.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runs of a measurement: what `anyperf stat` and `anyperf gate` have in common beside the counting
- * itself, so that both give the same numbers.
+ * The runs of a measurement: what `anyperf stat` and `anyperf gate` have in common beside the
+ * counting itself, so that both give the same numbers.
  */
 #include <errno.h>
 #include <signal.h>
@@ -95,7 +95,10 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 		if (sig)
 			ap_print(stderr, "%s: %s\n", c->run->argv[0], strsignal(sig));
 		runs->post_failed |= !beside("--post", runs->post);
-		/* Ctrl-C, and to be told to end, is meant for the measurement too, not for one run of many. */
+		/*
+		 * Ctrl-C, and to be told to end, is meant for the measurement too, not for one run
+		 * of many.
+		 */
 		if (sig == SIGINT || sig == SIGQUIT || is_told)
 			break;
 		if (runs->show && !runs->show(c))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of a command's threads.  A thread is told by the number that the session gives it, as the kernel's come again;
- * its name is the last that it had.
+ * Rows of a command's threads.  A thread is told by the number that the session gives it, as the
+ * kernel's come again;  its name is the last that it had.
  */
 #include "cli/stat_threads.h"
 

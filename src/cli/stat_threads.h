@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads of a command, which come and go while it is counted: what each has counted of each event.
+ * The threads of a command, which come and go while it is counted: what each has counted of each
+ * event.
  */
 #ifndef AP_CLI_STAT_THREADS_H
 #define AP_CLI_STAT_THREADS_H
@@ -15,12 +16,15 @@ struct ap_stat_threads {
 	size_t n, room;
 };
 
-/* sel: the event's place among n.  What a thread has counted of an event is told once, or replaces what was told. */
+/*
+ * sel: the event's place among n.  What a thread has counted of an event is told once, or replaces
+ * what was told.
+ */
 void ap_stat_threads_add(struct ap_stat_threads *t, size_t n, size_t sel,
 			 const struct ap_client_part *part);
 /*
- * Makes them the places of st.  of_events: readings of all threads together, one of each event, which are freed; returns those
- * of the new rows.
+ * Makes them the places of st.  of_events: readings of all threads together, one of each event,
+ * which are freed; returns those of the new rows.
  */
 struct ap_stat_reading *ap_stat_threads_rows(const struct ap_stat_threads *t, struct ap_stat *st,
 					     const struct ap_evlist *list,

@@ -15,7 +15,10 @@ struct ap_targets {
 	u32 n;
 };
 
-/* Adds processes (or threads) by their numbers, separated by commas; -EINVAL with the reason in why. */
+/*
+ * Adds processes (or threads) by their numbers, separated by commas; -EINVAL with the reason in
+ * why.
+ */
 AP_MUST_CHECK int ap_targets_add(struct ap_targets *t, const char *list, bool are_threads,
 				 char *why, size_t size);
 void ap_targets_fini(struct ap_targets *t);

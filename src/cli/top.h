@@ -17,7 +17,9 @@ struct top_recorder {
 	FILE *saved; /* what it and the command wrote beside the screen; NULL: it went to standard error */
 };
 
-/* argv is that of `record`, without "-o".  quiet: a screen is there that nobody else may write to. */
+/*
+ * argv is that of `record`, without "-o".  quiet: a screen is there that nobody else may write to.
+ */
 AP_MUST_CHECK int top_recorder_start(struct top_recorder *r, int argc, char **argv, bool quiet);
 /* Asks it to end, reads what is left, and gives its exit status. */
 void top_recorder_stop(struct top_recorder *r);

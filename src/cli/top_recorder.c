@@ -107,8 +107,8 @@ static u64 now_ms(void)
 }
 
 /*
- * What is still written into the pipe would keep the recorder from ending.  True at its end; false when
- * the time has come and there still is more.
+ * What is still written into the pipe would keep the recorder from ending.  True at its end; false
+ * when the time has come and there still is more.
  */
 static bool drain(int fd, u64 until)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events on a cgroup and a CPU.  Nobody switches contexts here, so nobody sees a cgroup arrive on a CPU;
- * instead each task of the cgroup gets a clone that counts while the task is on that CPU.  The event
- * that was opened counts nothing itself: it is the sum of its clones, as an inherited one is.  All
- * tasks must be known to the core for that (ap_core_wants_tasks).
+ * Events on a cgroup and a CPU.  Nobody switches contexts here, so nobody sees a cgroup arrive on a
+ * CPU;  instead each task of the cgroup gets a clone that counts while the task is on that CPU.
+ * The event that was opened counts nothing itself: it is the sum of its clones, as an inherited one
+ * is.  All tasks must be known to the core for that (ap_core_wants_tasks).
  */
 #include "abi/errno.h"
 #include "core/internal.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is on a PMU.  A context's part of one PMU has two queues of enabled leaders; a plan says which of
- * their groups fit: pinned ones first, then flexible ones in order until one does not fit, as in Linux,
- * so that rotation gives every group its turn at the head.  Groups that are on and stay on are
- * not disturbed: counters are virtual, and to renumber one costs nothing.
+ * Who is on a PMU.  A context's part of one PMU has two queues of enabled leaders; a plan says
+ * which of their groups fit: pinned ones first, then flexible ones in order until one does not fit,
+ * as in Linux, so that rotation gives every group its turn at the head.  Groups that are on and
+ * stay on are not disturbed: counters are virtual, and to renumber one costs nothing.
  *
- * Where everything fits (software, or as many counters as anybody asks for and nobody exclusive) there
- * is no plan: a change concerns the one group that changed.
+ * Where everything fits (software, or as many counters as anybody asks for and nobody exclusive)
+ * there is no plan: a change concerns the one group that changed.
  */
 #include "abi/errno.h"
 #include "base/mem.h"

@@ -150,8 +150,8 @@ static int move_breakpoint(struct ap_event *e, const struct ap_perf_attr *attr)
 }
 
 /*
- * As Linux does it: the data of signals is taken over before all the rest is looked at, and an event that was opened
- * disabled is off after an attr that was refused, too.
+ * As Linux does it: the data of signals is taken over before all the rest is looked at, and an
+ * event that was opened disabled is off after an attr that was refused, too.
  */
 static int modify_one(struct ap_event *e, const struct ap_perf_attr *attr)
 {
@@ -167,7 +167,10 @@ static int modify_one(struct ap_event *e, const struct ap_perf_attr *attr)
 	return r;
 }
 
-/* args->in: a struct ap_perf_attr as ap_perf_attr_copy has made it, .size what the program has there. */
+/*
+ * args->in: a struct ap_perf_attr as ap_perf_attr_copy has made it, .size what the program has
+ * there.
+ */
 static s64 modify_attributes(struct ap_task *caller, struct ap_event *e,
 			     const struct ap_ioctl_args *args)
 {

@@ -4,10 +4,10 @@
  * Portable C: it sees the world through struct ap_core_ops, runs in one thread, and is told by its
  * host what happens to tasks.  docs/design/core.md has the reasons.
  *
- * Time and counts.  A task's context has the task's own CPU time as its clock, so a task that sleeps
- * needs no scheduling out; the host never calls at a context switch.  An event on the PMU is an
- * interval of raw counters that ops->raw reads; it is closed and opened at rotation, at enable and
- * disable, and at the end of the task.  Per-CPU contexts have wall time.
+ * Time and counts.  A task's context has the task's own CPU time as its clock, so a task that
+ * sleeps needs no scheduling out; the host never calls at a context switch.  An event on the PMU is
+ * an interval of raw counters that ops->raw reads; it is closed and opened at rotation, at enable
+ * and disable, and at the end of the task.  Per-CPU contexts have wall time.
  *
  * Errors: 0 or a positive value, or -errno with Linux's numbers (abi/errno.h).
  */
@@ -51,7 +51,9 @@ struct ap_world_bp {
 	u64 addr;
 	u32 len;  /* 1, 2, 4 or 8, addr a multiple of it; code: the address alone */
 	u32 type; /* AP_HW_BREAKPOINT_W, _RW or _X */
-	/* Of code: addr is an offset in this file (major << 20 | minor); ino 0: it is an address. */
+	/*
+	 * Of code: addr is an offset in this file (major << 20 | minor); ino 0: it is an address.
+	 */
 	u64 dev, ino;
 	bool is_counter; /* with ino: nothing is counted, the probe's reference counter at this offset is raised */
 	u64 counter;
@@ -92,21 +94,30 @@ struct ap_core_ops {
 	u64 (*raw)(void *world, void *host, u64 kinds);
 	/* The same of all tasks that were ever seen on a CPU, as far as they counted there. */
 	u64 (*cpu_raw)(void *world, s32 cpu, u64 kinds);
-	/* Kinds that are to be counted from now on in every task: 0, or -errno where they cannot. */
+	/*
+	 * Kinds that are to be counted from now on in every task: 0, or -errno where they cannot.
+	 */
 	int (*want_kinds)(void *world, u64 kinds);
-	/* Those of AP_KINDS_BASE that will be read, of any task: a world may leave out others.  Or NULL. */
+	/*
+	 * Those of AP_KINDS_BASE that will be read, of any task: a world may leave out others.  Or
+	 * NULL.
+	 */
 	void (*need_kinds)(void *world, u64 kinds);
-	/* Can the task count them from now on?  0, or -errno that its event gets.  NULL: all can. */
+	/*
+	 * Can the task count them from now on?  0, or -errno that its event gets.  NULL: all can.
+	 */
 	int (*may_count)(void *world, void *host, u64 kinds);
 	/*
-	 * Nothing of the task has been counted of these kinds, since models see a part of a run: shown alone its event
-	 * has not run.  NULL: all is looked at.
+	 * Nothing of the task has been counted of these kinds, since models see a part of a run:
+	 * shown alone its event has not run.  NULL: all is looked at.
 	 */
 	bool (*is_unseen)(void *world, void *host, u64 kinds);
 	/* A software counter of a task, or of a CPU (host NULL); -EOPNOTSUPP where nobody knows. */
 	int (*world_counter)(void *world, void *host, s32 cpu, enum ap_world_counter which, u64 *v);
 	u32 (*ncpus)(void *world); /* CPUs are numbered 0..ncpus-1 */
-	/* Optional: where a task is now, for records that name a CPU.  < 0: where it was seen last */
+	/*
+	 * Optional: where a task is now, for records that name a CPU.  < 0: where it was seen last
+	 */
 	s32 (*cpu_of)(void *world, void *host);
 
 	/* Who is asked for.  find_task: -ESRCH.  event_of_fd: of the caller's, NULL: no perf fd. */
@@ -129,8 +140,8 @@ struct ap_core_ops {
 	/*
 	 * User accesses to watched memory, by one task or by all that are on a CPU (host NULL).
 	 * bp_arm gives the watch a name and counts from then on, until bp_disarm; -errno where it
-	 * cannot.  NULL (all of them): such events are -EOPNOTSUPP.  bp_can says at an event's opening
-	 * what bp_arm would; NULL: it can all.
+	 * cannot.  NULL (all of them): such events are -EOPNOTSUPP.  bp_can says at an event's
+	 * opening what bp_arm would; NULL: it can all.
 	 */
 	int (*bp_can)(void *world, void *host, s32 cpu, const struct ap_world_bp *bp);
 	int (*bp_arm)(void *world, void *host, s32 cpu, const struct ap_world_bp *bp, u64 *watch);
@@ -140,17 +151,21 @@ struct ap_core_ops {
 	void (*bp_no_data)(void *world);
 	/* ap_sampler.which of a watch; NULL: such events have no periods. */
 	u32 (*bp_place)(void *world, u64 watch);
-	/* An event uses what the world has numbered so for the samples of a probe, or (by: -1) does not any more. */
+	/*
+	 * An event uses what the world has numbered so for the samples of a probe, or (by: -1) does
+	 * not any more.
+	 */
 	void (*form_use)(void *world, u32 form, s32 by);
 	/*
-	 * How often a task passed a tracepoint (abi/trace.h), or all on a CPU (host NULL): any count
-	 * that only grows.  The first call for an id has it counted from then on, everywhere.
+	 * How often a task passed a tracepoint (abi/trace.h), or all on a CPU (host NULL): any
+	 * count that only grows.  The first call for an id has it counted from then on, everywhere.
 	 * -ENOENT where nobody can; NULL: nobody can count any.
 	 */
 	int (*trace_count)(void *world, void *host, s32 cpu, u32 id, u64 *v);
 	/*
-	 * What passes a filter (abi/trace.h) has an id of its own for trace_count, until it has been given back as often as
-	 * it was asked for; -ENOSPC: there are too many.  NULL: nobody interprets any.
+	 * What passes a filter (abi/trace.h) has an id of its own for trace_count, until it has
+	 * been given back as often as it was asked for; -ENOSPC: there are too many.  NULL: nobody
+	 * interprets any.
 	 */
 	int (*trace_filter)(void *world, const struct ap_trace_filter *filter, u32 *id);
 	void (*trace_unfilter)(void *world, u32 id);
@@ -163,21 +178,24 @@ struct ap_core_ops {
 	 * -ENOSPC when there is none left.  Calls are counted, equal sets share a lane.
 	 */
 	int (*want_lane)(void *world, u64 kinds, u32 *lane);
-	/* Are overflows of this source seen here?  0 or -EOPNOTSUPP; NULL: all but AP_SAMPLE_FAULT, _WORLD. */
+	/*
+	 * Are overflows of this source seen here?  0 or -EOPNOTSUPP; NULL: all but AP_SAMPLE_FAULT,
+	 * _WORLD.
+	 */
 	int (*may_sample)(void *world, u32 source);
 	void (*put_lane)(void *world, u32 lane);
 	/*
-	 * A zeroed sampler that the task can see, for the event (its clone in this task, or the CPU's).
-	 * The core fills it; sampler_link shows it to the task, not armed.  sampler_free unlinks it
-	 * first; the task does not write by it when that returns.
+	 * A zeroed sampler that the task can see, for the event (its clone in this task, or the
+	 * CPU's).  The core fills it; sampler_link shows it to the task, not armed.  sampler_free
+	 * unlinks it first; the task does not write by it when that returns.
 	 */
 	int (*sampler_new)(void *world, void *host, struct ap_event *event,
 			   struct ap_sampler **out);
 	void (*sampler_link)(void *world, void *host, struct ap_sampler *s);
 	void (*sampler_free)(void *world, void *host, struct ap_sampler *s);
 	/*
-	 * The lock of all samplers of a task.  kick: its thread is to look at them before it goes on
-	 * for long (sampler_gen, budgets of -1 until it has).
+	 * The lock of all samplers of a task.  kick: its thread is to look at them before it goes
+	 * on for long (sampler_gen, budgets of -1 until it has).
 	 */
 	void (*sampler_lock)(void *world, void *host);
 	void (*sampler_unlock)(void *world, void *host, bool kick);
@@ -186,7 +204,10 @@ struct ap_core_ops {
 	 * task_time give the core in the same call.
 	 */
 	u64 (*sampler_value)(void *world, void *host, const struct ap_sampler *s);
-	/* What the sampler's task is to call the ring that core_mmap_ring() was told of as at; NULL: so. */
+	/*
+	 * What the sampler's task is to call the ring that core_mmap_ring() was told of as at;
+	 * NULL: so.
+	 */
 	u64 (*sampler_ring)(void *world, struct ap_sampler *s, const struct ap_ring_map *map,
 			    u64 at);
 	/* Who waits for the event is told; always of what was opened, never of a clone. */
@@ -195,12 +216,17 @@ struct ap_core_ops {
 	u64 (*clock_id)(void *world, s32 clockid);
 	/* The CPU to others, for the n-th time, where a writer holds a ring; NULL: nothing. */
 	void (*yield)(void *world, u32 n);
-	/* Nobody writes to a ring under this name (AP_RING_NAME) any more; NULL: it is not known. */
+	/*
+	 * Nobody writes to a ring under this name (AP_RING_NAME) any more; NULL: it is not known.
+	 */
 	bool (*writer_is_dead)(void *world, const struct ap_ring_map *map, u32 name);
 	/* Names for records; NULL: ap_task_id, without parents. */
 	void (*task_names)(void *world, const struct ap_event *event, void *host,
 			   struct ap_task_names *out);
-	/* A task's part of an event that was opened: at the task's end, or where ap_core_tell_parts asks.  NULL: nothing. */
+	/*
+	 * A task's part of an event that was opened: at the task's end, or where ap_core_tell_parts
+	 * asks.  NULL: nothing.
+	 */
 	void (*part)(void *world, struct ap_event *event, const struct ap_part *part);
 };
 
@@ -214,9 +240,15 @@ struct ap_core_config {
 	 * holds for frequencies, which choose their periods themselves.
 	 */
 	bool only_frequencies_throttle;
-	/* Cycles of a modelled machine in a microsecond, which no time of ours says anything about; 0: it is not known. */
+	/*
+	 * Cycles of a modelled machine in a microsecond, which no time of ours says anything about;
+	 * 0: it is not known.
+	 */
 	u32 cycles_mhz;
-	/* Threads learn by themselves that a clock's time has come; ticks are for those that do not run. */
+	/*
+	 * Threads learn by themselves that a clock's time has come; ticks are for those that do not
+	 * run.
+	 */
 	bool clocks_are_prompted;
 	u32 max_stack;
 	bool has_no_contexts; /* perf_event_max_contexts_per_stack is 0: callchains are empty */
@@ -230,13 +262,16 @@ struct ap_core_config {
 	u32 issue;     /* slots that a cycle of its machine has; 0: their events are -ENOENT */
 	u16 pmc_width; /* of what rdpmc gives: the low bits of raw() and pmc_bias; 0: all 64 */
 	u64 pmc_bias;
-	/* Control pages: ops->clock's time is time_zero + (cycles * mult >> shift); mult 0: unknown. */
+	/*
+	 * Control pages: ops->clock's time is time_zero + (cycles * mult >> shift); mult 0:
+	 * unknown.
+	 */
 	u16 time_shift;
 	u32 time_mult;
 	u64 time_zero;
 	/*
-	 * Nobody hears of context switches: a task's time stands still unseen, so its page gives the
-	 * conversion for records, and no offset to compute times of the event with.
+	 * Nobody hears of context switches: a task's time stands still unseen, so its page gives
+	 * the conversion for records, and no offset to compute times of the event with.
 	 */
 	bool task_time_is_unseen;
 };
@@ -260,8 +295,8 @@ struct ap_task_id ap_task_id(const struct ap_task *task);
 /* Has events of its own or inherits some: the host must report its forks, execs and its end. */
 bool ap_task_is_watched(const struct ap_task *task);
 /*
- * There are events on cgroups, or on CPUs with samples, side-band records or counts that the host has by
- * task: the host must tell of all tasks of the session, also old ones.
+ * There are events on cgroups, or on CPUs with samples, side-band records or counts that the host
+ * has by task: the host must tell of all tasks of the session, also old ones.
  */
 bool ap_core_wants_tasks(const struct ap_core *core);
 /* It is sampled by events that are of one CPU: it matters where it is (ap_core_task_on_cpu). */
@@ -320,9 +355,9 @@ bool ap_core_cpu_wants_switches(const struct ap_core *core, s32 cpu);
 void ap_core_cgroup_made(struct ap_core *core, struct ap_task *task, u64 id, const char *path);
 
 /*
- * A count of AP_SAMPLE_WORLD has grown by one to value, at what d says (its pids, period and words of READ are the
- * core's business): s, of event in task, may overflow.  True: that was the last that REFRESH allowed, and samplers may
- * be gone.
+ * A count of AP_SAMPLE_WORLD has grown by one to value, at what d says (its pids, period and words
+ * of READ are the core's business): s, of event in task, may overflow.  True: that was the last
+ * that REFRESH allowed, and samplers may be gone.
  */
 struct ap_sample_data;
 bool ap_core_sampled(struct ap_core *core, struct ap_task *task, struct ap_event *event,
@@ -331,7 +366,10 @@ bool ap_core_sampled(struct ap_core *core, struct ap_task *task, struct ap_event
 void ap_core_overflowed(struct ap_core *core, struct ap_event *event);
 /* Some ring's .wakes may have changed: a waiter is told. */
 void ap_core_rings_woken(struct ap_core *core);
-/* A whole record of a sampler's that a task has written elsewhere goes to the event's ring, with the event's ids. */
+/*
+ * A whole record of a sampler's that a task has written elsewhere goes to the event's ring, with
+ * the event's ids.
+ */
 void ap_core_carry(struct ap_core *core, struct ap_event *e, u64 *record, u32 size);
 /* The writer of this name (AP_RING_NAME) is dead: what it holds is free. */
 void ap_core_writer_died(struct ap_core *core, u32 party, u32 name);
@@ -346,11 +384,16 @@ struct ap_open_args {
 	s32 pid, cpu, group_fd;
 	u64 flags;
 };
-/* The event has one reference: the descriptor that the host makes, given back by ap_core_release. */
+/*
+ * The event has one reference: the descriptor that the host makes, given back by ap_core_release.
+ */
 /* The limits change: of what is sampled already, too; and is there any event with callchains? */
 void ap_core_set_sample_rate(struct ap_core *core, u32 rate);
 bool ap_core_has_callchains(const struct ap_core *core);
-/* What ap_core_open says of the attributes and the caller's rights, before it looks at anything else. */
+/*
+ * What ap_core_open says of the attributes and the caller's rights, before it looks at anything
+ * else.
+ */
 AP_MUST_CHECK int ap_core_may_open(struct ap_core *core, struct ap_task *caller,
 				   const struct ap_perf_attr *attr);
 AP_MUST_CHECK int ap_core_open(struct ap_core *core, struct ap_task *caller,
@@ -360,8 +403,8 @@ void ap_core_release(struct ap_core *core, struct ap_event *event);
 /* read(2): bytes written, 0 in the error state, -ENOSPC.  buf has size bytes. */
 s64 ap_core_read(struct ap_core *core, struct ap_event *event, void *buf, u64 size);
 /*
- * What a sample of the event has there (PERF_SAMPLE_READ): of a sampler's event, which may be a clone, what it has
- * counted in its own task.  buf is aligned.
+ * What a sample of the event has there (PERF_SAMPLE_READ): of a sampler's event, which may be a
+ * clone, what it has counted in its own task.  buf is aligned.
  */
 s64 ap_core_read_sample(struct ap_core *core, struct ap_event *event, void *buf, u64 size);
 
@@ -378,9 +421,10 @@ s64 ap_core_ioctl(struct ap_core *core, struct ap_task *caller, struct ap_event 
 /* PR_TASK_PERF_EVENTS_ENABLE/DISABLE: all events that the caller opened, as measured on Linux. */
 void ap_core_prctl(struct ap_core *core, struct ap_task *caller, bool enable);
 /*
- * An enable, disable or reset (cmd) that the counted task did in place (ap_event_public.is_simple) at
- * an earlier moment, told in order: the event's raw counters and the task's time were these then.
- * What is older than the event's last change counts as of that; the host bounds the other end.
+ * An enable, disable or reset (cmd) that the counted task did in place (ap_event_public.is_simple)
+ * at an earlier moment, told in order: the event's raw counters and the task's time were these
+ * then.  What is older than the event's last change counts as of that; the host bounds the other
+ * end.
  */
 void ap_core_replay(struct ap_core *core, struct ap_event *event, u32 cmd, u64 raw, u64 now);
 /*
@@ -391,16 +435,16 @@ AP_MUST_CHECK int ap_core_mmap(struct ap_core *core, struct ap_task *caller, str
 			       u64 pages, bool is_writable, struct ap_perf_page *page);
 /*
  * The same with a data area: where the core has it (.page is the control page), and what samplers
- * call it (ap_sampler.ring).  .flags is the core's business.  From ap_core_munmap of the last mapping
- * on nobody writes there any more.
+ * call it (ap_sampler.ring).  .flags is the core's business.  From ap_core_munmap of the last
+ * mapping on nobody writes there any more.
  */
 AP_MUST_CHECK int ap_core_mmap_ring(struct ap_core *core, struct ap_task *caller,
 				    struct ap_event *event, u64 pages, bool is_writable,
 				    const struct ap_ring_map *ring, u64 at);
 void ap_core_munmap(struct ap_core *core, struct ap_event *event);
 /*
- * What rdpmc of a counter gives where the event's control page names it, as of now; false: it does not.  Who asks about
- * an event of its own may compute it (ap_event_public).
+ * What rdpmc of a counter gives where the event's control page names it, as of now; false: it does
+ * not.  Who asks about an event of its own may compute it (ap_event_public).
  */
 AP_MUST_CHECK bool ap_core_pmc(struct ap_core *core, const struct ap_event *event, u32 counter,
 			       u64 *value);
@@ -422,7 +466,10 @@ void ap_event_set_host(struct ap_event *event, void *host);
 /* As it was opened. */
 const struct ap_perf_attr *ap_event_attr(const struct ap_event *event);
 struct ap_task *ap_event_task(const struct ap_event *event); /* NULL per CPU, or ended */
-/* From now on ops.part is told what each task that ends has counted of it; and of those that live, now. */
+/*
+ * From now on ops.part is told what each task that ends has counted of it; and of those that live,
+ * now.
+ */
 void ap_core_split(struct ap_core *core, struct ap_event *event);
 void ap_core_tell_parts(struct ap_core *core, struct ap_event *event);
 /* What was opened: of a clone its parent, else itself. */

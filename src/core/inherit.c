@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork, exec: which events follow a task.  All clones hang on the event that was opened, never on one
- * another, so that generations need no chain; their state is that of the event that they were cloned
- * from, enabled or not, and not what the attr said.
+ * fork, exec: which events follow a task.  All clones hang on the event that was opened, never on
+ * one another, so that generations need no chain; their state is that of the event that they were
+ * cloned from, enabled or not, and not what the attr said.
  */
 #include "abi/errno.h"
 #include "core/internal.h"
@@ -100,8 +100,8 @@ static bool is_flexible(const struct ap_event *e, bool is_thread)
 }
 
 /*
- * Of the groups that take turns the first ones are cloned last.  Most children of a shell are gone before
- * turns change: all would begin with the same groups, which alone would be counted.
+ * Of the groups that take turns the first ones are cloned last.  Most children of a shell are gone
+ * before turns change: all would begin with the same groups, which alone would be counted.
  */
 static u32 first_flexible(struct ap_task *parent, bool is_thread)
 {

@@ -2,10 +2,10 @@
 /*
  * What the files of the core share.
  *
- * Who owns what: the core owns contexts, events and cgroup references; a context dies with its task,
- * and the task's events stay as long as somebody has their descriptors, with ctx NULL.  Clones (events
- * with a parent) have no descriptor: they die with their task, which adds their counts to the
- * parent, or with the parent.
+ * Who owns what: the core owns contexts, events and cgroup references; a context dies with its
+ * task, and the task's events stay as long as somebody has their descriptors, with ctx NULL.
+ * Clones (events with a parent) have no descriptor: they die with their task, which adds their
+ * counts to the parent, or with the parent.
  *
  * Samplers are of an event and a task and end with the first of them.
  *
@@ -35,7 +35,10 @@ enum ap_state {
 
 struct ap_ctx;
 
-/* One PMU of one context: the events that want to be on it, and those that are.  All software PMUs are one. */
+/*
+ * One PMU of one context: the events that want to be on it, and those that are.  All software PMUs
+ * are one.
+ */
 struct ap_sched {
 	struct ap_ctx *ctx;
 	struct ap_sched *next;
@@ -221,8 +224,8 @@ static inline bool ap_event_is_template(const struct ap_event *e)
 bool ap_event_on_cpu(const struct ap_event *e);
 bool ap_event_is_enabled(const struct ap_event *e);
 /*
- * Nobody else is concerned by what is done to it: not a group, nor clones, nor events that wait for a counter,
- * nor readers of a mapped page, nor records.
+ * Nobody else is concerned by what is done to it: not a group, nor clones, nor events that wait for
+ * a counter, nor readers of a mapped page, nor records.
  */
 bool ap_event_is_simple(const struct ap_event *e);
 void ap_event_update(struct ap_event *e, u64 now);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How events come and go: made with a driver's part, put into a context and a group, taken out, ended
- * with their task.  An event whose task has ended keeps its place in its group, as in Linux: a
- * group of a dead task can still be read as one.
+ * How events come and go: made with a driver's part, put into a context and a group, taken out,
+ * ended with their task.  An event whose task has ended keeps its place in its group, as in Linux:
+ * a group of a dead task can still be read as one.
  */
 #include "abi/errno.h"
 #include "base/mem.h"

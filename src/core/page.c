@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mappings: the control page, kept up to date under its sequence lock, and which event writes into which data
- * area.  An event has a buffer, which others share by SET_OUTPUT, and it dies with its last mapping.
+ * Mappings: the control page, kept up to date under its sequence lock, and which event writes into
+ * which data area.  An event has a buffer, which others share by SET_OUTPUT, and it dies with its
+ * last mapping.
  */
 #include "abi/errno.h"
 #include "core/internal.h"
@@ -29,9 +30,9 @@ static void page_end(struct ap_perf_page *page)
 #define PAGES_MAX_NS (16 * PAGES_NS)
 
 /*
- * The number of the counter that rdpmc reads plus one; 0 where no counter tells the count.  A CPU's events are told from
- * those of tasks, and from those of other CPUs.  Who maps only another process' event has no use for a number:
- * natively its counter is where that runs.
+ * The number of the counter that rdpmc reads plus one; 0 where no counter tells the count.  A CPU's
+ * events are told from those of tasks, and from those of other CPUs.  Who maps only another
+ * process' event has no use for a number:  natively its counter is where that runs.
  */
 static u32 page_index(const struct ap_event *e)
 {
@@ -106,7 +107,10 @@ static u16 pmc_width(const struct ap_core *core)
 	return core->config.pmc_width ? core->config.pmc_width : 64;
 }
 
-/* What rdpmc gave when the event was counted last, as its reader takes it: a signed number of so many bits. */
+/*
+ * What rdpmc gave when the event was counted last, as its reader takes it: a signed number of so
+ * many bits.
+ */
 static u64 pmc_start(const struct ap_event *e)
 {
 	u32 shift = 64U - pmc_width(e->core);
@@ -142,7 +146,10 @@ void ap_page_update(struct ap_event *e)
 	e->page_time = e->enabled;
 }
 
-/* A kernel writes times at each switch of the task, which nobody sees here.  Who sleeps is looked at less and less. */
+/*
+ * A kernel writes times at each switch of the task, which nobody sees here.  Who sleeps is looked
+ * at less and less.
+ */
 u64 ap_pages_tick(struct ap_core *core)
 {
 	bool is_any = false, has_moved = false;
@@ -331,8 +338,8 @@ static void ring_start(struct ap_event *e, struct ap_buffer *b, const struct ap_
 }
 
 /*
- * Linux refuses an inherited event that follows its task, because a buffer there has one CPU to write it.
- * Our rings have a lock, so the session's owner may; others see what they see natively.
+ * Linux refuses an inherited event that follows its task, because a buffer there has one CPU to
+ * write it.  Our rings have a lock, so the session's owner may; others see what they see natively.
  */
 static bool may_map(const struct ap_event *e, const struct ap_task *caller)
 {

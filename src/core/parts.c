@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each task has counted of an inherited event: told while the task is there, as read(2) knows the sum
- * alone when it has gone.  Owns the names of tasks, which follow COMM.
+ * What each task has counted of an inherited event: told while the task is there, as read(2) knows
+ * the sum alone when it has gone.  Owns the names of tasks, which follow COMM.
  */
 #include "base/mem.h"
 #include "core/internal.h"

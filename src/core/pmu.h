@@ -27,16 +27,21 @@ struct ap_hw_event {
 	u64 time_start; /* driver's own: clocks */
 	u64 priv[5];	/* driver's own */
 	/*
-	 * How its overflows are seen: enum ap_sampler_source, and ap_sampler.which, set by start at the
-	 * latest.  0: a period is EOPNOTSUPP.  Of events with kinds the core knows the source.
+	 * How its overflows are seen: enum ap_sampler_source, and ap_sampler.which, set by start at
+	 * the latest.  0: a period is EOPNOTSUPP.  Of events with kinds the core knows the source.
 	 */
 	u32 sample_source, sample_which;
 	u32 sample_form; /* of AP_SAMPLE_WATCH: ap_sampler.trace_args */
 	/* a period is accepted and means nothing: side-band only */
 	bool never_overflows;
-	/* of a CPU, and the world tells it task by task: all tasks are to be known while it is open */
+	/*
+	 * of a CPU, and the world tells it task by task: all tasks are to be known while it is open
+	 */
 	bool wants_tasks;
-	/* what its samples have as RAW is for tasks that may trace: always, or of all but a task's event */
+	/*
+	 * what its samples have as RAW is for tasks that may trace: always, or of all but a task's
+	 * event
+	 */
 	bool raw_is_secret, raw_is_secret_on_cpus;
 	/* exclude_*: it is on the PMU and truly counts 0; start, read and stop are not called */
 	bool counts_nothing;
@@ -65,8 +70,8 @@ struct ap_pmu {
 	/* Counters per context, 0 unlimited; only for PMUs without AP_PMU_SOFTWARE. */
 	u32 (*counters)(struct ap_core *core, struct ap_pmu *pmu);
 	/*
-	 * PERF_EVENT_IOC_SET_FILTER, NUL terminated; NULL: -EINVAL, as of all but tracepoints.  Once in an event's
-	 * life, while no interval is open; of clones before their first.
+	 * PERF_EVENT_IOC_SET_FILTER, NUL terminated; NULL: -EINVAL, as of all but tracepoints.
+	 * Once in an event's life, while no interval is open; of clones before their first.
 	 */
 	int (*set_filter)(struct ap_core *core, struct ap_hw_event *hw, const char *filter);
 	void *priv;

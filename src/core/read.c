@@ -132,13 +132,19 @@ static void sum_of(struct ap_event *e, struct read_moment *m, struct read_sums *
 	add_own(e, m, sums);
 }
 
-/* Sums of several tasks are estimates over all of them; of one that nobody has looked at there is nothing to show. */
+/*
+ * Sums of several tasks are estimates over all of them; of one that nobody has looked at there is
+ * nothing to show.
+ */
 static bool is_unseen(const struct ap_event *e)
 {
 	return ap_list_empty(&e->children) && !e->child_enabled && ap_event_is_unseen(e);
 }
 
-/* A group has one time for all: what one member has nothing to show of has not run, as counters that do not fit. */
+/*
+ * A group has one time for all: what one member has nothing to show of has not run, as counters
+ * that do not fit.
+ */
 static bool has_unseen(const struct ap_event *leader)
 {
 	struct ap_list *l;

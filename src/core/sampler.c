@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samplers of events: one for each task in which an event may overflow.  A task's event has one, a CPU's
- * event one in each task of the session, armed while the task is on that CPU; what such a task has left of
- * a period goes on in the next one.  Samplers are made when the event is, armed where its interval is
- * opened and disarmed where it is closed, at the same values.
+ * Samplers of events: one for each task in which an event may overflow.  A task's event has one, a
+ * CPU's event one in each task of the session, armed while the task is on that CPU; what such a
+ * task has left of a period goes on in the next one.  Samplers are made when the event is, armed
+ * where its interval is opened and disarmed where it is closed, at the same values.
  *
- * Of events on one CPU a task may have as many as there are CPUs, and is on one of them: theirs are made when
- * they are armed and given back when they are not, and what they have left is kept here meanwhile.
+ * Of events on one CPU a task may have as many as there are CPUs, and is on one of them: theirs are
+ * made when they are armed and given back when they are not, and what they have left is kept here
+ * meanwhile.
  *
- * What changes of a sampler lies in memory that tasks write to: all that is read from there is numbers, and
- * wrong ones are samples that are wrong.
+ * What changes of a sampler lies in memory that tasks write to: all that is read from there is
+ * numbers, and wrong ones are samples that are wrong.
  */
 #include "abi/errno.h"
 #include "core/internal.h"
@@ -578,9 +579,10 @@ static u64 clock_tick(struct ap_arm *a, u64 ran)
 }
 
 /*
- * The time in which what is counted since the last look was counted; 0: too short to say, and the next look is at both of them.  A kernel
- * that is asked for the time of a task that is running says what it was at its own last tick: a few nanoseconds with all that was counted in
- * four milliseconds made a period of a thousand times what it should be, and a hole in the profile.
+ * The time in which what is counted since the last look was counted; 0: too short to say, and the
+ * next look is at both of them.  A kernel that is asked for the time of a task that is running says
+ * what it was at its own last tick: a few nanoseconds with all that was counted in four
+ * milliseconds made a period of a thousand times what it should be, and a hole in the profile.
  */
 static u64 rated(struct ap_arm *a, u64 time)
 {
@@ -593,8 +595,9 @@ static u64 rated(struct ap_arm *a, u64 time)
 }
 
 /*
- * A look wakes the supervisor and asks for a time, which 250 times a second is a hundredth of a CPU.  Who overflows adapts
- * its frequency by itself, and needs a look only for what that cannot see; one that is near to be throttled needs all of them.
+ * A look wakes the supervisor and asks for a time, which 250 times a second is a hundredth of a
+ * CPU.  Who overflows adapts its frequency by itself, and needs a look only for what that cannot
+ * see; one that is near to be throttled needs all of them.
  */
 static u64 next_look(struct ap_arm *a)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Side-band records: what the host tells of tasks, for each event that wants it, into the buffer that the
- * event writes to.  As in Linux those are the enabled events of the task, clones among them, and those
- * of the CPU that the task is on; an event of a task and a CPU wants it while the task is on that CPU.
+ * Side-band records: what the host tells of tasks, for each event that wants it, into the buffer
+ * that the event writes to.  As in Linux those are the enabled events of the task, clones among
+ * them, and those of the CPU that the task is on; an event of a task and a CPU wants it while the
+ * task is on that CPU.
  */
 #include "abi/errno.h"
 #include "core/internal.h"
@@ -98,7 +99,10 @@ static s32 cpu_for(const struct telling *t)
 	return t->at ? t->at->cpu : cpu_of(t->task);
 }
 
-/* The CPU that a record names.  Nobody may have looked for a long time where the task is: it is asked then. */
+/*
+ * The CPU that a record names.  Nobody may have looked for a long time where the task is: it is
+ * asked then.
+ */
 static u32 cpu_named(const struct ap_event *e, const struct telling *t)
 {
 	const struct ap_core_ops *ops = &e->core->ops;
@@ -504,8 +508,8 @@ void ap_core_namespaces(struct ap_core *core, struct ap_task *task, struct ap_ta
 }
 
 /*
- * An event of a CPU also names the next task, or the one before: -1 where nobody knows, or by other names than the host's,
- * as the kernel says of a task that is gone.
+ * An event of a CPU also names the next task, or the one before: -1 where nobody knows, or by other
+ * names than the host's, as the kernel says of a task that is gone.
  */
 static int write_switch(const struct ap_record_to *to, const struct ap_event *e,
 			const struct telling *t)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Branches by kind, and the predictors that need no history of their own: a branch that only ever goes one
- * way, two-bit counters, the branch target buffer, the return stack.
+ * Branches by kind, and the predictors that need no history of their own: a branch that only ever
+ * goes one way, two-bit counters, the branch target buffer, the return stack.
  *
  * A conditional branch is predicted not taken until it is taken, then taken until it is not, and
  * only then by the dynamic predictor (as AMD documents of its CPUs; a real CPU's

@@ -51,14 +51,16 @@ struct ap_loop {
 
 struct ap_bp {
 	u64 *count;
-	/* the outcomes of branches that have gone both ways, bits of targets; the newest is bit 0 */
+	/*
+	 * the outcomes of branches that have gone both ways, bits of targets; the newest is bit 0
+	 */
 	u64 history;
 	/* where indirect branches of several targets went, AP_PATH_BITS each */
 	u64 path;
 	struct ap_bp_entry *slot; /* behind the last: two that push a 0 or a 1 into the history */
 	/*
-	 * Changes with everything that could make a branch another one than it was: never taken, always
-	 * taken, or both, known to the BTB or not.
+	 * Changes with everything that could make a branch another one than it was: never taken,
+	 * always taken, or both, known to the BTB or not.
 	 */
 	u32 version;
 	u32 slot_mask;
@@ -104,8 +106,8 @@ static inline u64 ap_bp_hash(u64 pc)
 }
 
 /*
- * One bit of a word: a change of the version is about a branch only if their bits are the same.  Those of branches that
- * may have the same slot are.
+ * One bit of a word: a change of the version is about a branch only if their bits are the same.
+ * Those of branches that may have the same slot are.
  */
 static inline u64 ap_bp_signature(const struct ap_bp *bp, u64 pc)
 {
@@ -156,8 +158,8 @@ bool ap_bp_dynamic(struct ap_bp *bp, u32 slot, bool taken);
 void ap_bp_run(struct ap_bp *bp, const u32 *from, const u32 *to);
 
 /*
- * As ap_bp_indirect(), which leaves it to its caller to push ap_bp_bits() into the history of outcomes, if there is anything to be
- * pushed.  For ap_bp_run() they are AP_BP_PUSH().
+ * As ap_bp_indirect(), which leaves it to its caller to push ap_bp_bits() into the history of
+ * outcomes, if there is anything to be pushed.  For ap_bp_run() they are AP_BP_PUSH().
  */
 bool ap_bp_target(struct ap_bp *bp, u64 pc, u64 target, bool *has_bits);
 #define AP_BP_PUSH(bp, bit) (((bp)->slot_mask + 1 + (bit)) << 1 | (bit))

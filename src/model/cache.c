@@ -5,8 +5,9 @@
  * way.  Random: the state of a generator of the set's own, so that sets do not depend on each
  * other's traffic, nor a shared cache on a common word.
  *
- * With a clock, LRU and PLRU keep a time of use per line instead, and look for the victim when one is wanted: a
- * use is one store.  Of a tree the node points away from the half that was used last, so times say all.
+ * With a clock, LRU and PLRU keep a time of use per line instead, and look for the victim when one
+ * is wanted: a use is one store.  Of a tree the node points away from the half that was used last,
+ * so times say all.
  */
 #include "model/cache.h"
 

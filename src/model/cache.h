@@ -47,8 +47,9 @@ static inline u64 *ap_cache_tags(struct ap_cache *c, u32 set)
 }
 
 /*
- * Partial tags: a byte for each way, eight of a set in a word, so that a search is some arithmetic and seldom a guess of
- * the CPU's that is wrong.  A hash of the line with bit 7 set; 0 where there is none.
+ * Partial tags: a byte for each way, eight of a set in a word, so that a search is some arithmetic
+ * and seldom a guess of the CPU's that is wrong.  A hash of the line with bit 7 set; 0 where there
+ * is none.
  */
 #define AP_PART_ONES 0x0101010101010101ULL
 
@@ -82,7 +83,9 @@ static inline void ap_cache_note_part(struct ap_cache *c, u32 set, unsigned way,
 	*word = (*word & ~(0xffULL << at)) | part << at;
 }
 
-/* What may differ of a tag are the other flags; no line is so short that an address has these bits. */
+/*
+ * What may differ of a tag are the other flags; no line is so short that an address has these bits.
+ */
 #define AP_LINE_OTHER (AP_LINE_FLAGS & ~AP_LINE_VALID)
 
 static inline int ap_cache_find_in_order(struct ap_cache *c, u32 set, u64 line)

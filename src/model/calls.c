@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls end the pieces of code that records are of, so where a call went is where the next record's piece begins.
+ * Calls end the pieces of code that records are of, so where a call went is where the next record's
+ * piece begins.
  */
 #include "model/calls.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls that have not returned, as a thread's log tells of them: what a CPU's branch records are in their
- * call-stack mode.  A call puts itself on top, a return takes what is there, whether it is its own or not.  Calls of
- * the next instruction, by which code learns its address, are none.
+ * The calls that have not returned, as a thread's log tells of them: what a CPU's branch records
+ * are in their call-stack mode.  A call puts itself on top, a return takes what is there, whether
+ * it is its own or not.  Calls of the next instruction, by which code learns its address, are none.
  */
 #ifndef AP_MODEL_CALLS_H
 #define AP_MODEL_CALLS_H

@@ -76,7 +76,10 @@ u64 ap_mem_drop_name(struct ap_mem *m, u64 name)
 	return flags;
 }
 
-/* Its data are in memory, and it stays what it is otherwise; stores are to see that, so it is not quick. */
+/*
+ * Its data are in memory, and it stays what it is otherwise; stores are to see that, so it is not
+ * quick.
+ */
 static u64 clean_in(struct ap_cache *c, u64 line)
 {
 	u32 set = ap_cache_set(c, line);

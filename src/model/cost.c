@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The account of a piece: an analytic model, no simulation.  Slots bound the front end; for ports, each
- * union of two sets of ports bounds what can only go there; chains are followed from value to value.
+ * The account of a piece: an analytic model, no simulation.  Slots bound the front end; for ports,
+ * each union of two sets of ports bounds what can only go there; chains are followed from value to
+ * value.
  *
- * Latencies and ports: tools/gen-costs.sh, which asks LLVM; Intel 64 and IA-32 Architectures Optimization
- * Reference Manual (248966), chapters on Skylake, Ice Lake and Golden Cove and appendix "Instruction latency and
- * throughput"; AMD Software Optimization Guide for the AMD Family 19h Processors (56665, 57647).
+ * Latencies and ports: tools/gen-costs.sh, which asks LLVM; Intel 64 and IA-32 Architectures
+ * Optimization Reference Manual (248966), chapters on Skylake, Ice Lake and Golden Cove and
+ * appendix "Instruction latency and throughput"; AMD Software Optimization Guide for the AMD Family
+ * 19h Processors (56665, 57647).
  */
 #include "model/cost.h"
 
@@ -47,9 +49,9 @@ struct cost_row {
 };
 
 /*
- * Most are LLVM's.  Written here is what no one instruction stands for, and where LLVM's tables are not what the manuals
- * say: dividers of integers (microcode of older CPUs), lea of three parts, shifts by cl (flags apart), ways between
- * general and vector registers, x87.
+ * Most are LLVM's.  Written here is what no one instruction stands for, and where LLVM's tables are
+ * not what the manuals say: dividers of integers (microcode of older CPUs), lea of three parts,
+ * shifts by cl (flags apart), ways between general and vector registers, x87.
  */
 /* clang-format off */
 static const struct cost_row rows[AP_COST_CLASSES] = {
@@ -229,7 +231,10 @@ static u32 load_latency(const struct ap_machine *m, const struct ap_cost *c)
 	return m->l1d.latency + (!is_to_vector(c) ? 0 : m->vendor == AP_VENDOR_AMD ? 3 : 1);
 }
 
-/* Cells are on the stack or fixed; loads of general registers may be answered when they are renamed. */
+/*
+ * Cells are on the stack or fixed; loads of general registers may be answered when they are
+ * renamed.
+ */
 static u32 forward_latency(const struct ap_machine *m, const struct ap_cost *c)
 {
 	return m->pipe.rename_memory && !is_to_vector(c) ? 0 : m->pipe.forward;
@@ -348,7 +353,10 @@ static u32 room_in(const struct ap_machine *m, u32 n, u32 buffer)
 	return buffer ? (u32)(((u64)n * m->pipe.rob + buffer - 1) / buffer) : 0;
 }
 
-/* Loads and stores keep entries of their own buffers until they retire, as all keep one here: the scarcest counts. */
+/*
+ * Loads and stores keep entries of their own buffers until they retire, as all keep one here: the
+ * scarcest counts.
+ */
 u32 ap_cost_room(const struct ap_cost_account *a, u32 ninsns)
 {
 	const struct ap_machine *m = a->machine;
@@ -376,7 +384,10 @@ u32 ap_cost_links(const struct ap_cost_account *a, struct ap_pipe_link *links)
 		if (n + 1 + v->n > AP_PIPE_LINKS)
 			break;
 		put(&links[n++], AP_PIPE_START, out, v->start);
-		/* what changes here may be carried from one iteration to the next; the rest is mostly old */
+		/*
+		 * what changes here may be carried from one iteration to the next; the rest is
+		 * mostly old
+		 */
 		for (u32 k = 0, old = 0; k < v->n; k++)
 			if (a->written >> v->in[k] & 1 || old++ < 2)
 				put(&links[n++], v->in[k], out, v->lat[k]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a piece of code costs on a machine, as far as it can be known when it is translated: slots, ports,
- * and how late each value is that it leaves behind.  docs/design/cycles.md.
+ * What a piece of code costs on a machine, as far as it can be known when it is translated: slots,
+ * ports, and how late each value is that it leaves behind.  docs/design/cycles.md.
  */
 #ifndef AP_MODEL_COST_H
 #define AP_MODEL_COST_H

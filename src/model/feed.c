@@ -4,7 +4,10 @@
  */
 #include "model/feed.h"
 
-/* Cycles of string operations: to begin, of an element that is looked at; of one delay at most, in parts of 256. */
+/*
+ * Cycles of string operations: to begin, of an element that is looked at; of one delay at most, in
+ * parts of 256.
+ */
 #define STRING_BEGIN   20
 #define STRING_ELEMENT 2
 #define STRING_MOST    (1U << 30)
@@ -206,7 +209,10 @@ static void fetches_slowly(struct ap_feed *f, const struct view *v)
 	}
 }
 
-/* --- ways whose lines are all quick: of them nobody has to see anything, as all they have are hits in L1 */
+/*
+ * --- ways whose lines are all quick: of them nobody has to see anything, as all they have are hits
+ * in L1
+ */
 
 static inline u64 cluster_address(const struct ap_feed *f, const struct ap_feed_cluster *g,
 				  const u64 *log)
@@ -260,7 +266,10 @@ static inline void use_all(struct ap_mem *m, const struct ap_quick **from,
 		ap_access_use(stamp, page_stamp, *from, 0, ++clock);
 }
 
-/* Looks first, and uses only if all are: the order of uses among operations that are not quick matters. */
+/*
+ * Looks first, and uses only if all are: the order of uses among operations that are not quick
+ * matters.
+ */
 static inline bool run_quick(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log)
 {
 	const struct ap_feed_cluster *g = way->clusters, *end = g + way->nclusters;
@@ -305,8 +314,8 @@ static ALWAYS void run_data(struct ap_feed *f, const struct ap_feed_way *way, co
 /* --- loads that stores hold up */
 
 /*
- * A load that is so much later than the store has it written by then: what is in flight is the reorder buffer's, and goes by at
- * the rate of issue at best.
+ * A load that is so much later than the store has it written by then: what is in flight is the
+ * reorder buffer's, and goes by at the rate of issue at best.
  */
 static bool is_over(const struct ap_pipe_spec *spec, const struct ap_fwd_store *by, u64 now)
 {
@@ -328,7 +337,10 @@ static void block(struct ap_feed *f, const struct ap_feed_op *op, const struct a
 			      op->waits, op->late);
 }
 
-/* A way whose data have passed; now: when it came.  String operations are left out: they store by lines. */
+/*
+ * A way whose data have passed; now: when it came.  String operations are left out: they store by
+ * lines.
+ */
 static __attribute__((noinline)) void forward(struct ap_feed *f, const struct ap_feed_way *way,
 					      const u64 *log, u64 now)
 {

@@ -4,8 +4,8 @@
  * of code, and the descriptions that explain records.  docs/design/feed.md.
  *
  * A record is 64-bit words: the number of its description (struct ap_feed_way), then nwords values
- * of registers.  All else that happens in the piece (which lines are fetched, what is accessed at which
- * offset from which value, which branches go where) is known when it is translated.
+ * of registers.  All else that happens in the piece (which lines are fetched, what is accessed at
+ * which offset from which value, which branches go where) is known when it is translated.
  */
 #ifndef AP_MODEL_FEED_H
 #define AP_MODEL_FEED_H
@@ -31,7 +31,10 @@ enum ap_feed_what {
 	AP_FEED_STORES
 };
 
-/* What a string operation takes in cycles: nothing, as another of the instruction has it; by its bytes; by elements. */
+/*
+ * What a string operation takes in cycles: nothing, as another of the instruction has it; by its
+ * bytes; by elements.
+ */
 enum ap_feed_string { AP_FEED_FREE, AP_FEED_BYTES, AP_FEED_ELEMENTS };
 
 /* What branches. */
@@ -71,8 +74,9 @@ struct ap_feed_op {
 };
 
 /*
- * Accesses by way of the same values, near each other: if their bytes lie in one line that is quick (mem.h), that line
- * is all that they use.  The address of the first byte is log[base] + disp, with more of it where is_more.
+ * Accesses by way of the same values, near each other: if their bytes lie in one line that is quick
+ * (mem.h), that line is all that they use.  The address of the first byte is log[base] + disp, with
+ * more of it where is_more.
  */
 struct ap_feed_cluster {
 	u64 disp;
@@ -95,8 +99,9 @@ struct ap_feed_branch {
 typedef void (*ap_feed_code)(struct ap_feed *f, struct ap_mem *m, const u64 *log);
 
 /*
- * A way out of a piece.  What happens on it, by kind, each in its order: the lines that are fetched, data, branches.  Of
- * the piece's fetches and operations it has the first nfetches, nops; the branch that it leaves by is its last.
+ * A way out of a piece.  What happens on it, by kind, each in its order: the lines that are
+ * fetched, data, branches.  Of the piece's fetches and operations it has the first nfetches, nops;
+ * the branch that it leaves by is its last.
  */
 struct ap_feed_way {
 	/* what each record needs stands together */
@@ -119,8 +124,9 @@ struct ap_feed_way {
 };
 
 /*
- * What a way's branches come to, once all of them are known (feed_branch.c): those whose outcomes vary, and what there is
- * more to it: calls, the branch that the next record tells the target of.  Good as long as the predictors' version.
+ * What a way's branches come to, once all of them are known (feed_branch.c): those whose outcomes
+ * vary, and what there is more to it: calls, the branch that the next record tells the target of.
+ * Good as long as the predictors' version.
  */
 #define AP_FEED_FEW	3
 #define AP_FEED_VARYING 9
@@ -146,8 +152,8 @@ struct ap_feed_more {
 };
 
 /*
- * By numbers of ways.  They are apart so that what most ways need is half a cache line, and side by side in blocks so that a program
- * with few ways touches few pages.
+ * By numbers of ways.  They are apart so that what most ways need is half a cache line, and side by
+ * side in blocks so that a program with few ways touches few pages.
  */
 #define AP_FEED_MEMOS 1024U
 
@@ -179,7 +185,9 @@ struct ap_feed {
 	/* the indirect branch that the next record tells the target of */
 	u64 pending_at;
 	u8 pending;
-	/* numbers of ways that have been run plainly so often that code for them is worth its while */
+	/*
+	 * numbers of ways that have been run plainly so often that code for them is worth its while
+	 */
 	u32 nwarm;
 	u32 warm[AP_FEED_WARM];
 	struct ap_thin thin; /* of a thread whose log is read in parts */
@@ -201,8 +209,8 @@ static inline struct ap_feed_more *ap_feed_more(const struct ap_feed *f, u32 id)
 }
 
 /*
- * Descriptions live in an arena of chunks, which numbers name.  In each the ways stand together, at its beginning, and what they
- * point to at its end.  A chunk is a huge page where there are any.
+ * Descriptions live in an arena of chunks, which numbers name.  In each the ways stand together, at
+ * its beginning, and what they point to at its end.  A chunk is a huge page where there are any.
  */
 #define AP_FEED_CHUNK	   (2UL << 20)
 #define AP_FEED_ALIGN	   16U
@@ -215,8 +223,8 @@ static inline struct ap_feed_way *ap_feed_way(u8 *const *chunks, u32 id)
 }
 
 /*
- * feed_cluster.c: fills clusters of a way whose ops, nops and delta are there and whose number is id, and its counts;
- * gives how many, 0 if there can be none.
+ * feed_cluster.c: fills clusters of a way whose ops, nops and delta are there and whose number is
+ * id, and its counts;  gives how many, 0 if there can be none.
  */
 u32 ap_feed_clusters(struct ap_feed_way *way, u32 id, u32 line, struct ap_feed_cluster *clusters);
 
@@ -238,8 +246,8 @@ static inline bool ap_feed_may_be_quick(const struct ap_feed_op *op, u32 line)
 }
 
 /*
- * For code of ways: the nth fetch or operation, which was not quick.  It counts all fetches, and all operations that may be
- * quick, so these have no part in that.
+ * For code of ways: the nth fetch or operation, which was not quick.  It counts all fetches, and
+ * all operations that may be quick, so these have no part in that.
  */
 void ap_feed_slow_fetch(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log, u32 nth);
 void ap_feed_slow_op(struct ap_feed *f, const struct ap_feed_way *way, const u64 *log, u32 nth);
@@ -281,8 +289,8 @@ struct ap_feed_seen {
 };
 
 /*
- * The same, slower and thing by thing, to find the instruction with which a count is reached.  Counts come
- * out the same.
+ * The same, slower and thing by thing, to find the instruction with which a count is reached.
+ * Counts come out the same.
  */
 struct ap_feed_look {
 	bool each; /* reference, also where one look says that all of a way are hits */
@@ -290,7 +298,10 @@ struct ap_feed_look {
 };
 void ap_feed_run_slowly(struct ap_feed *f, const u64 *from, const u64 *to, u8 *const *chunks,
 			struct ap_feed_look *look);
-/* The same of an indirect branch that waits for its target, where the reader knows it: no record will say another. */
+/*
+ * The same of an indirect branch that waits for its target, where the reader knows it: no record
+ * will say another.
+ */
 void ap_feed_arrive_slowly(struct ap_feed *f, u64 target, struct ap_feed_look *look);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The branches of a way, as the predictors see them.  Most ways have only branches that never or always
- * are taken and that the BTB knows: these change nothing and are predicted right.  What else there is on a way is
- * remembered with the predictors' version, which changes with all that could make a branch another one.
+ * The branches of a way, as the predictors see them.  Most ways have only branches that never or
+ * always are taken and that the BTB knows: these change nothing and are predicted right.  What else
+ * there is on a way is remembered with the predictors' version, which changes with all that could
+ * make a branch another one.
  */
 #include "base/mem.h"
 #include "model/feed.h"
@@ -59,7 +60,9 @@ static void branch(struct ap_feed *f, const struct ap_feed_branch *b)
 
 /* --- what is remembered */
 
-/* Two ways never share a memo.  With pointers of 32 bits they may, and one has to be learnt again. */
+/*
+ * Two ways never share a memo.  With pointers of 32 bits they may, and one has to be learnt again.
+ */
 _Static_assert(sizeof(void *) < 8 || offsetof(struct ap_feed_way, delta) >= 8 * AP_FEED_ALIGN,
 	       "neighbours");
 
@@ -179,8 +182,8 @@ void ap_feed_branches(struct ap_feed *f, const struct ap_feed_way *way, u32 id)
 /* --- branches alone */
 
 /*
- * Outcomes on their way to the predictors of outcomes, which nobody else waits for: gathered here, they are predicted
- * many at a time.
+ * Outcomes on their way to the predictors of outcomes, which nobody else waits for: gathered here,
+ * they are predicted many at a time.
  */
 #define GATHER	   512
 #define GATHER_MAX (AP_FEED_VARYING + 2)

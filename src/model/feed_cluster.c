@@ -5,8 +5,9 @@
 #include "model/feed.h"
 
 /*
- * Bytes from the first to the last of a cluster that is more than one access.  The farther apart, the more often they
- * are in two lines, and then the way is run access by access: more than 8 costs more than it saves.
+ * Bytes from the first to the last of a cluster that is more than one access.  The farther apart,
+ * the more often they are in two lines, and then the way is run access by access: more than 8 costs
+ * more than it saves.
  */
 #define SPAN 8
 

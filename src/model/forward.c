@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The newest store that overlaps a load decides: one that covers all of it answers, one that covers a part holds it
- * up until it is written.  A hash of 8-byte words finds candidates: a word's last store is its newest.
+ * The newest store that overlaps a load decides: one that covers all of it answers, one that covers
+ * a part holds it up until it is written.  A hash of 8-byte words finds candidates: a word's last
+ * store is its newest.
  */
 #include "model/forward.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Store to load forwarding: which loads a store answers that is still in the store buffer, and which one holds up, as it
- * has a part of their bytes.  To ask of each load would cost a fifth of what the models cost, so the reader of a log looks at all ways
- * now and then, remembers those in which a load was held up and those that hold it up, and from then on looks at them alone.
+ * Store to load forwarding: which loads a store answers that is still in the store buffer, and
+ * which one holds up, as it has a part of their bytes.  To ask of each load would cost a fifth of
+ * what the models cost, so the reader of a log looks at all ways now and then, remembers those in
+ * which a load was held up and those that hold it up, and from then on looks at them alone.
  */
 #ifndef AP_MODEL_FORWARD_H
 #define AP_MODEL_FORWARD_H

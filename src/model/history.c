@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lengths of histories.  A history is one word: only branches that have gone both ways are in it, so
- * that its 64 outcomes reach as far as some hundreds of all branches' (cf. D. Gope and M. Lipasti,
- * "Bias-free branch predictor", 2014), and a table's part of it is one mask.
+ * The lengths of histories.  A history is one word: only branches that have gone both ways are in
+ * it, so that its 64 outcomes reach as far as some hundreds of all branches' (cf. D. Gope and M.
+ * Lipasti, "Bias-free branch predictor", 2014), and a table's part of it is one mask.
  */
 #include "model/predict.h"
 

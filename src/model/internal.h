@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the files of the memory model: mem.c takes references and owns L1, levels.c what lies behind
- * it, translate.c the TLBs, coherence.c what other threads do to our lines.
+ * Between the files of the memory model: mem.c takes references and owns L1, levels.c what lies
+ * behind it, translate.c the TLBs, coherence.c what other threads do to our lines.
  */
 #ifndef AP_MODEL_INTERNAL_H
 #define AP_MODEL_INTERNAL_H
@@ -75,12 +75,15 @@ unsigned ap_mem_data_at(struct ap_mem *m, u64 line, u32 set, int way, u32 entry,
 unsigned ap_mem_fetch_any(struct ap_mem *m, u64 address, unsigned size);
 
 /*
- * coherence.c: the name that others know a line by, and back: one line after another from *at = 0 on, then
- * AP_NO_LINE.
+ * coherence.c: the name that others know a line by, and back: one line after another from *at = 0
+ * on, then AP_NO_LINE.
  */
 #define AP_NO_LINE (~0ULL)
 u64 ap_mem_outer_common(const struct ap_mem *m, u64 line);
-/* Of memory that is nobody else's, whatever the address: a masked access may have one that no program has, with all bits. */
+/*
+ * Of memory that is nobody else's, whatever the address: a masked access may have one that no
+ * program has, with all bits.
+ */
 static inline u64 ap_mem_own_name(const struct ap_mem *m, u64 line)
 {
 	return (line ^ m->space) & ~AP_NAME_COMMON;
@@ -115,8 +118,8 @@ void ap_mem_left(struct ap_mem *m, u64 line, bool dirty);
 unsigned ap_mem_upgrade(struct ap_mem *m, u64 line);
 
 /*
- * translate.c: AP_MEM_STLB or AP_MEM_WALK, page table entries read, and the entry of the first TLB, of the first
- * page: AP_NO_PAGE where its lines cannot be quick
+ * translate.c: AP_MEM_STLB or AP_MEM_WALK, page table entries read, and the entry of the first TLB,
+ * of the first page: AP_NO_PAGE where its lines cannot be quick
  */
 void ap_mem_tlb_init(struct ap_mem *m, char **at);
 size_t ap_mem_tlb_bytes(const struct ap_machine *machine);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Loops that always run equally often: a branch that goes one way n - 1 times and then the other.
- * After three equal runs the entry decides.  Sets of four entries; a branch's slot knows its entry, and one that
- * runs differently often too many times has none for a while, so that only loops cost anything.
+ * After three equal runs the entry decides.  Sets of four entries; a branch's slot knows its entry,
+ * and one that runs differently often too many times has none for a while, so that only loops cost
+ * anything.
  */
 #include "base/mem.h"
 #include "model/predict.h"

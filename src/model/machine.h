@@ -132,8 +132,8 @@ bool ap_machine_key(const struct ap_machine *m, unsigned n, char *text, size_t s
 
 /*
  * Hosted.  The machine that a CPU says it is: cpuid(leaf, subleaf, eax..edx) is the CPU's answer.
- * What it does not say (policies, predictors, latencies) is that of the nearest built-in machine.  folder: the kernel's
- * description of a CPU's caches, for CPUs that do not give theirs, or NULL.
+ * What it does not say (policies, predictors, latencies) is that of the nearest built-in machine.
+ * folder: the kernel's description of a CPU's caches, for CPUs that do not give theirs, or NULL.
  */
 void ap_machine_host(struct ap_machine *m,
 		     void (*cpuid)(void *arg, u32 leaf, u32 subleaf, u32 regs[4]), void *arg,

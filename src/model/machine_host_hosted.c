@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPU at hand, as its CPUID describes it: caches (leaf 4, AMD's 8000001Dh; where a hypervisor leaves them empty sysfs, then
- * 80000005h and 80000006h), TLBs (18h; 80000005h,
- * 80000006h), counters (Ah; 80000022h), frequencies (16h).  Intel SDM volume 2A "CPUID"; AMD APM volume 3
+ * The CPU at hand, as its CPUID describes it: caches (leaf 4, AMD's 8000001Dh; where a hypervisor
+ * leaves them empty sysfs, then 80000005h and 80000006h), TLBs (18h; 80000005h, 80000006h),
+ * counters (Ah; 80000022h), frequencies (16h).  Intel SDM volume 2A "CPUID"; AMD APM volume 3
  * appendix E.  What it says is taken only where the models can have it.
  */
 #include <stdio.h>
@@ -78,7 +78,9 @@ static void keep_if_good(struct ap_machine *m, const struct ap_machine *changed)
 		*m = *changed;
 }
 
-/* What a guest has of a last level that n of its CPUs share: the host's size says nothing of that. */
+/*
+ * What a guest has of a last level that n of its CPUs share: the host's size says nothing of that.
+ */
 static void take_share(struct ap_cache_spec *c, u32 line, u32 n)
 {
 	u64 sets = 1, most = (u64)n * GUEST_SHARE / (c->ways * line);
@@ -91,7 +93,10 @@ static void take_share(struct ap_cache_spec *c, u32 line, u32 n)
 	c->slices = 1;
 }
 
-/* A server's memory, and a page walk through the host's tables as well (Intel SDM volume 3 "EPT", AMD APM volume 2 "Nested paging"). */
+/*
+ * A server's memory, and a page walk through the host's tables as well (Intel SDM volume 3 "EPT",
+ * AMD APM volume 2 "Nested paging").
+ */
 static void as_guest(struct ap_machine *m)
 {
 	m->memory += m->memory / 2;

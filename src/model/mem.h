@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The memory side of a machine: caches and TLBs of one thread, behind them what threads share (the
- * last level, which thread holds which line).  One thread uses a struct ap_mem, many a struct ap_shared.
+ * last level, which thread holds which line).  One thread uses a struct ap_mem, many a struct
+ * ap_shared.
  *
- * What is inline here answers most references: a table knows lines of L1 whose pages are in the first TLB, so
- * that a hit is one look and the time of use (docs/design/model.md).
+ * What is inline here answers most references: a table knows lines of L1 whose pages are in the
+ * first TLB, so that a hit is one look and the time of use (docs/design/model.md).
  */
 #ifndef AP_MODEL_MEM_H
 #define AP_MODEL_MEM_H
@@ -76,8 +77,8 @@ struct ap_cache {
 
 /*
  * LRU by stamps, exactly.  Many are fully associative, so entries (from 1) are chained by a hash of
- * their pages, and a victim is searched for AP_TLB_OLD times in one: those that are oldest, and are not used
- * meanwhile, leave one after the other.
+ * their pages, and a victim is searched for AP_TLB_OLD times in one: those that are oldest, and are
+ * not used meanwhile, leave one after the other.
  */
 #define AP_TLB_OLD 8
 
@@ -185,7 +186,10 @@ struct ap_mem {
  */
 size_t ap_shared_bytes(const struct ap_machine *machine);
 void ap_shared_init(void *memory, const struct ap_machine *machine);
-/* A core joins with ap_mem_init() and leaves with this; the supervisor leaves for a thread that was killed. */
+/*
+ * A core joins with ap_mem_init() and leaves with this; the supervisor leaves for a thread that was
+ * killed.
+ */
 void ap_shared_leave(struct ap_shared *shared, unsigned core);
 /* Of all cores of an owner that is gone. */
 void ap_shared_bury(struct ap_shared *shared, u32 owner);
@@ -199,21 +203,26 @@ void ap_mem_fini(struct ap_mem *m);
 /* 2 MB pages (whole ones): sorted ranges that the caller keeps; what was cached is forgotten. */
 void ap_mem_huge(struct ap_mem *m, const struct ap_huge *ranges, unsigned n);
 /*
- * From now on these addresses have names that are common to all threads that name memory in this table, which may be another than
- * the thread's own: what was cached under other names is forgotten.  owner: whose the core is there.
- * False: there is no core for it, and no name is common.
+ * From now on these addresses have names that are common to all threads that name memory in this
+ * table, which may be another than the thread's own: what was cached under other names is
+ * forgotten.  owner: whose the core is there.  False: there is no core for it, and no name is
+ * common.
  */
 bool ap_mem_set_names(struct ap_mem *m, struct ap_shared *common, const struct ap_names *names,
 		      u32 owner);
-/* A copy in a fork's child: of the same lines, as another core.  And one that will never be used again. */
+/*
+ * A copy in a fork's child: of the same lines, as another core.  And one that will never be used
+ * again.
+ */
 bool ap_mem_inherit_names(struct ap_mem *m, u32 owner);
 void ap_mem_forget_names(struct ap_mem *m);
 /* Minds what others did to our lines; before each batch, and on its own at each miss. */
 void ap_mem_poll(struct ap_mem *m);
 
 /*
- * A line is written to memory where it is modified, and leaves all caches, also those of others, or (keeps) stays in them;
- * what another has modified stays so then.  No reference, and nothing to the TLBs.
+ * A line is written to memory where it is modified, and leaves all caches, also those of others, or
+ * (keeps) stays in them;  what another has modified stays so then.  No reference, and nothing to
+ * the TLBs.
  */
 void ap_mem_flush(struct ap_mem *m, u64 address, bool keeps);
 
@@ -241,8 +250,8 @@ static inline unsigned ap_mem_data(struct ap_mem *m, u64 address, unsigned size,
 }
 
 /*
- * A load that missed, as its result says, is a further one of an instruction that has missed before: it keeps its misses and is
- * none of AP_MODEL_LOAD_*, which are of instructions.
+ * A load that missed, as its result says, is a further one of an instruction that has missed
+ * before: it keeps its misses and is none of AP_MODEL_LOAD_*, which are of instructions.
  */
 void ap_mem_count_no_answer(struct ap_mem *m, unsigned result);
 

@@ -47,13 +47,19 @@ static u32 sum_of_ages(struct ap_met_pages *p)
 	return sum / 2;
 }
 
-/* So many bursts of those before `end` as lie below the capacity, where sums grow evenly between the two. */
+/*
+ * So many bursts of those before `end` as lie below the capacity, where sums grow evenly between
+ * the two.
+ */
 static u32 between(u64 begin, u64 end, u64 at_begin, u64 at_end, u64 capacity)
 {
 	return (u32)(begin + (end - begin) * (capacity - at_begin) / (at_end - at_begin));
 }
 
-/* Of all lines touched since then that many were seen to be as of all lines by which pages were met that many were found again. */
+/*
+ * Of all lines touched since then that many were seen to be as of all lines by which pages were met
+ * that many were found again.
+ */
 static void find_near(struct ap_met_pages *p)
 {
 	u64 all = sum_of_ages(p), found = 0, seen = 0, back = 0, before = 0;
@@ -128,7 +134,10 @@ static u32 power_of(u32 bursts)
 	return age < UNKNOWN ? age : UNKNOWN - 1;
 }
 
-/* The line that the page is met by says whether what is met has been seen: a page may be known by few of its lines. */
+/*
+ * The line that the page is met by says whether what is met has been seen: a page may be known by
+ * few of its lines.
+ */
 static void meet_again(struct ap_met_pages *p, struct ap_met_page *e, bool is_line_known)
 {
 	u32 burst = (u32)p->burst, n = count(e->lines);

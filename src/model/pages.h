@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages that the last level was asked for (docs/design/feed.md, "Parts of a run"): where a part of a run is passed over,
- * lines that the program has met there are not in the model's last level, though they may be in the machine's.  Of a line that
- * the model does not have it is said here whether the program has met its page before, and whether that is so short ago
- * that nothing can have evicted it.
+ * Pages that the last level was asked for (docs/design/feed.md, "Parts of a run"): where a part of
+ * a run is passed over, lines that the program has met there are not in the model's last level,
+ * though they may be in the machine's.  Of a line that the model does not have it is said here
+ * whether the program has met its page before, and whether that is so short ago that nothing can
+ * have evicted it.
  *
- * New is what the kernel says: a page that is touched for the first time in the life of the program is a fault.  So of the
- * pages that a burst meets first as many are new as there were faults meanwhile; the others were met in a gap.
+ * New is what the kernel says: a page that is touched for the first time in the life of the program
+ * is a fault.  So of the pages that a burst meets first as many are new as there were faults
+ * meanwhile; the others were met in a gap.
  *
- * How long ago that was in lines that others have fetched since is estimated as one estimates fish in a pond: of the lines that a burst
- * meets pages by some were met in the k bursts before it, which is so many of all that were touched in that time, gaps included, as the lines
- * that those bursts have met are of all lines.
+ * How long ago that was in lines that others have fetched since is estimated as one estimates fish
+ * in a pond: of the lines that a burst meets pages by some were met in the k bursts before it,
+ * which is so many of all that were touched in that time, gaps included, as the lines that those
+ * bursts have met are of all lines.
  */
 #ifndef AP_MODEL_PAGES_H
 #define AP_MODEL_PAGES_H
@@ -52,7 +55,10 @@ void ap_met_fork_child(struct ap_met_pages *p);
 /* The last level was asked for this line; or, with is_page, somebody for its page. */
 struct ap_met_page *ap_met_note(struct ap_met_pages *p, u64 line, bool is_page);
 
-/* Lines of this page were met before the present burst, and nothing has evicted them that fetches as much as we do. */
+/*
+ * Lines of this page were met before the present burst, and nothing has evicted them that fetches
+ * as much as we do.
+ */
 static inline bool ap_met_is_near(const struct ap_met_pages *p, const struct ap_met_page *page)
 {
 	return !page->is_new && page->age < p->near;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An interval model: pieces enter at the rate that slots and ports allow, values follow their chains, and what
- * stops the entry is a full reorder buffer, whose oldest piece is not done, or a wrong prediction.  So a miss
- * costs what the buffer does not hide, misses that do not need each other overlap, and chains of them add up.
+ * An interval model: pieces enter at the rate that slots and ports allow, values follow their
+ * chains, and what stops the entry is a full reorder buffer, whose oldest piece is not done, or a
+ * wrong prediction.  So a miss costs what the buffer does not hide, misses that do not need each
+ * other overlap, and chains of them add up.
  */
 #include "model/pipe.h"
 
@@ -144,7 +145,10 @@ struct awaited {
 	u64 ready;
 };
 
-/* Those of them that make anything later than `until`; gives how many.  All that comes of them is done by *done. */
+/*
+ * Those of them that make anything later than `until`; gives how many.  All that comes of them is
+ * done by *done.
+ */
 static u32 await(const struct ap_pipe *p, const struct ap_pipe_flow *flow, u64 until,
 		 struct awaited *to, u64 *done)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pipeline at run time: when values are there, when pieces of code retire, which misses are under
- * way.  Pieces are its unit, not instructions: what a piece does to values is a list of links, made when
- * it was translated (cost.h).  docs/design/cycles.md.
+ * The pipeline at run time: when values are there, when pieces of code retire, which misses are
+ * under way.  Pieces are its unit, not instructions: what a piece does to values is a list of
+ * links, made when it was translated (cost.h).  docs/design/cycles.md.
  */
 #ifndef AP_MODEL_PIPE_H
 #define AP_MODEL_PIPE_H
@@ -20,8 +20,8 @@
 #define AP_PIPE_LINK_SHIFT 4 /* of lat, to cycles / 256 */
 
 /*
- * Value `out` is there `lat` after value `in` was; links of the same out stand together, the first from
- * AP_PIPE_START, whose lat is the largest.
+ * Value `out` is there `lat` after value `in` was; links of the same out stand together, the first
+ * from AP_PIPE_START, whose lat is the largest.
  */
 struct ap_pipe_link {
 	u8 in, out;
@@ -36,9 +36,9 @@ struct ap_pipe_link {
 #define AP_PIPE_FILLS  32
 
 /*
- * Links as the pipeline applies them.  A value that is there when the piece enters makes nothing later than
- * AP_PIPE_START does, so what most pieces need is when each value is there as seen from there, where that is after the
- * piece has been busy; and only for what is late the links from it.
+ * Links as the pipeline applies them.  A value that is there when the piece enters makes nothing
+ * later than AP_PIPE_START does, so what most pieces need is when each value is there as seen from
+ * there, where that is after the piece has been busy; and only for what is late the links from it.
  */
 struct ap_pipe_flow {
 	u64 waits;	 /* values with links from them */
@@ -46,8 +46,9 @@ struct ap_pipe_flow {
 	u64 late;	 /* those of them in list */
 	u32 busy, depth; /* cycles / 256: that it keeps the pipeline, that it takes by itself */
 	/*
-	 * nlate words: a value, cycles / 256; to nheads, for each bit of waits: in | n << 8 | where << 16 and the
-	 * longest of its links, cycles / 256; at where of them n times out | lat << 8.
+	 * nlate words: a value, cycles / 256; to nheads, for each bit of waits: in | n << 8 | where
+	 * << 16 and the longest of its links, cycles / 256; at where of them n times out | lat <<
+	 * 8.
 	 */
 	u16 nlate, nheads, nlist;
 	const u32 *list;
@@ -112,7 +113,10 @@ static inline void ap_pipe_wait(struct ap_pipe *p, u64 time)
 	p->now = time;
 }
 
-/* A piece that takes so many entries of the reorder buffer (ap_cost_room()) enters: waits until there is room for it. */
+/*
+ * A piece that takes so many entries of the reorder buffer (ap_cost_room()) enters: waits until
+ * there is room for it.
+ */
 static inline void ap_pipe_enter(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 room)
 {
 	u64 insns = p->insns + room;
@@ -137,22 +141,27 @@ static inline u32 ap_pipe_fills(const struct ap_pipe_spec *spec)
 }
 
 /*
- * A load of it misses, and takes so many cycles in all (more than a hit where nothing overlaps); masks as above.  In so many
- * levels, from the first on; 0 also where nobody asks what stalls wait for.
+ * A load of it misses, and takes so many cycles in all (more than a hit where nothing overlaps);
+ * masks as above.  In so many levels, from the first on; 0 also where nobody asks what stalls wait
+ * for.
  */
 void ap_pipe_miss(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
 		  u16 late, u32 levels);
 
 /*
- * A load waits for a store that answers only a part of it, until that is written: stores are written when all before
- * them is done, and that much later the load is there.  So such loads follow each other, also in a piece.
+ * A load waits for a store that answers only a part of it, until that is written: stores are
+ * written when all before them is done, and that much later the load is there.  So such loads
+ * follow each other, also in a piece.
  */
 void ap_pipe_block(struct ap_pipe *p, u32 cycles, u16 waits, u16 late);
 
 /* It is in: what it leaves behind, and when the next one may follow. */
 void ap_pipe_leave(struct ap_pipe *p, const struct ap_pipe_flow *flow);
 
-/* Between pieces: the flags' branch was predicted wrongly, so nothing enters until it is known, and a while longer. */
+/*
+ * Between pieces: the flags' branch was predicted wrongly, so nothing enters until it is known, and
+ * a while longer.
+ */
 void ap_pipe_flush(struct ap_pipe *p, u32 cycles, bool by_flags);
 
 #endif

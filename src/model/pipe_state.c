@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * States are made and found, steps are remembered.  What matters of a pipeline between two pieces: which values
- * are later than now and by how much, and of pieces that are not done how old they are and how late.  Fill buffers are no part of
- * it: a step with a miss is taken only where the next buffer is free, which then makes no difference.
+ * States are made and found, steps are remembered.  What matters of a pipeline between two pieces:
+ * which values are later than now and by how much, and of pieces that are not done how old they are
+ * and how late.  Fill buffers are no part of it: a step with a miss is taken only where the next
+ * buffer is free, which then makes no difference.
  *
- * To make a state costs more than a piece: where steps are seldom met again, states are looked for now and then
- * only, and the pipeline runs as it is in between.
+ * To make a state costs more than a piece: where steps are seldom met again, states are looked for
+ * now and then only, and the pipeline runs as it is in between.
  */
 #include "model/pipe_state.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pipeline remembered: what a piece does to it depends only on the piece and on the state that it finds, and
- * programs bring the pipeline into the same states again and again.  A state is all of struct ap_pipe that matters,
- * with times as seen from now; a step is what a piece, or a wrong prediction, made of one.  So most pieces are one look into a
- * table.  The cycles are those of pipe.h, to the last one: what is not remembered is done there.
- * docs/design/cycles.md.
+ * The pipeline remembered: what a piece does to it depends only on the piece and on the state that
+ * it finds, and programs bring the pipeline into the same states again and again.  A state is all
+ * of struct ap_pipe that matters, with times as seen from now; a step is what a piece, or a wrong
+ * prediction, made of one.  So most pieces are one look into a table.  The cycles are those of
+ * pipe.h, to the last one: what is not remembered is done there.  docs/design/cycles.md.
  */
 #ifndef AP_MODEL_PIPE_STATE_H
 #define AP_MODEL_PIPE_STATE_H
@@ -29,8 +29,9 @@ _Static_assert(sizeof(struct ap_pipe_step) == 32, "two in a line of the cache");
 #define AP_PIPE_ROOM	(1U << 21) /* words */
 
 /*
- * States are stored one after the other, and found by hash; when there is no more room all are forgotten.  The table of steps
- * grows with their number: those of before are then mostly elsewhere than they are looked for, and are made again.
+ * States are stored one after the other, and found by hash; when there is no more room all are
+ * forgotten.  The table of steps grows with their number: those of before are then mostly elsewhere
+ * than they are looked for, and are made again.
  */
 struct ap_pipe_states {
 	u32 used;
@@ -53,7 +54,10 @@ void ap_pipe_unfold(struct ap_pipe *p);
 void ap_pipe_pass_slowly(struct ap_pipe *p, const struct ap_pipe_spec *spec,
 			 const struct ap_pipe_flow *flow, u32 id);
 
-/* A piece comes; then what delays it, and ap_pipe_pass(): ap_pipe_enter(), the delays and ap_pipe_leave(). */
+/*
+ * A piece comes; then what delays it, and ap_pipe_pass(): ap_pipe_enter(), the delays and
+ * ap_pipe_leave().
+ */
 static inline void ap_pipe_come(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 room,
 				u32 id)
 {
@@ -86,7 +90,10 @@ static inline void ap_pipe_pass(struct ap_pipe *p, const struct ap_pipe_spec *sp
 	ap_pipe_pass_slowly(p, spec, flow, id);
 }
 
-/* What delays it: a fetch, in cycles / 256; a load, in cycles (ap_pipe_miss(), ap_pipe_block()); levels only without states. */
+/*
+ * What delays it: a fetch, in cycles / 256; a load, in cycles (ap_pipe_miss(), ap_pipe_block());
+ * levels only without states.
+ */
 void ap_pipe_delay_fetch(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 late);
 void ap_pipe_delay_load(struct ap_pipe *p, const struct ap_pipe_spec *spec, u32 cycles, u16 waits,
 			u16 late, u32 levels);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the branch predictors: branch.c has the simple ones and the calls, tage.c the tagged tables
- * (of outcomes and of targets), loop.c the loops, history.c what they hash.
+ * Between the branch predictors: branch.c has the simple ones and the calls, tage.c the tagged
+ * tables (of outcomes and of targets), loop.c the loops, history.c what they hash.
  */
 #ifndef AP_MODEL_PREDICT_H
 #define AP_MODEL_PREDICT_H
@@ -36,8 +36,9 @@ static inline int ap_highest(u32 bits)
 /* --- TAGE */
 
 /*
- * An entry: its tag in the high bits, a counter (0 to 7, taken from 4 on; 3 is stored as 0), usefulness (0 to 3).
- * Zeroed memory is an entry as others are, with tag 0, of which nothing is known.
+ * An entry: its tag in the high bits, a counter (0 to 7, taken from 4 on; 3 is stored as 0),
+ * usefulness (0 to 3).  Zeroed memory is an entry as others are, with tag 0, of which nothing is
+ * known.
  */
 #define AP_TAGE_FRESH	     3U
 #define AP_TAGE_COUNTER(e)   (((e) >> 2 & 7) ^ AP_TAGE_FRESH)
@@ -64,8 +65,9 @@ struct ap_tage_view {
 };
 
 /*
- * Is the entry of the longest history that has the branch, else the slot's counter, sure of the outcome?  Then there is
- * nothing to learn.  All of it without a jump, so that one branch's work overlaps the next one's.
+ * Is the entry of the longest history that has the branch, else the slot's counter, sure of the
+ * outcome?  Then there is nothing to learn.  All of it without a jump, so that one branch's work
+ * overlaps the next one's.
  */
 static inline bool ap_tage_sure(const struct ap_tage_view *v, u64 history, u32 slot, u32 counter,
 				u32 taken)

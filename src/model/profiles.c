@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The built-in machines.  docs/machines.md says where each figure is from.  What manufacturers do not
- * publish (replacement, predictor tables, paging-structure caches of Intel) is assumed, and said so
- * there: choices that are plain, deterministic and close to what public measurements agree on.
+ * The built-in machines.  docs/machines.md says where each figure is from.  What manufacturers do
+ * not publish (replacement, predictor tables, paging-structure caches of Intel) is assumed, and
+ * said so there: choices that are plain, deterministic and close to what public measurements agree
+ * on.
  */
 #include "base/mem.h"
 #include "model/machine.h"

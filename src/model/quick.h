@@ -7,7 +7,10 @@
 
 #include "model/internal.h"
 
-/* Of an access that hits the line nothing changes but times of use: it has been used, and a store finds it modified. */
+/*
+ * Of an access that hits the line nothing changes but times of use: it has been used, and a store
+ * finds it modified.
+ */
 static inline bool ap_quick_is_hit(u64 tag, unsigned write)
 {
 	u64 need = (u64)write * AP_LINE_DIRTY;
@@ -67,7 +70,10 @@ static inline void ap_quick_note(struct ap_tlb *t, u32 entry, u64 line)
 		t->lines[entry] |= 1ULL << (line >> 6 & 63);
 }
 
-/* A line in L1D whose page is entry `entry` of the first TLB, of stores where write and those have one. */
+/*
+ * A line in L1D whose page is entry `entry` of the first TLB, of stores where write and those have
+ * one.
+ */
 static inline __attribute__((always_inline)) void ap_quick_make(struct ap_mem *m, u64 line, u32 set,
 								int way, u32 entry, unsigned write)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directory and the boxes.  Order of locks: a stripe of the directory, then a box.  Nothing here
- * waits for another core to act.
+ * The directory and the boxes.  Order of locks: a stripe of the directory, then a box.  Nothing
+ * here waits for another core to act.
  */
 #include "model/shared.h"
 #include "base/mem.h"
@@ -9,7 +9,10 @@
 
 /* Longer than a holder is off its CPU, as a rule. */
 #define LOCK_TURNS (1U << 23)
-/* To take another thread's entries away, one lock after the other: of each a millisecond, as their holder may be stopped. */
+/*
+ * To take another thread's entries away, one lock after the other: of each a millisecond, as their
+ * holder may be stopped.
+ */
 #define LEAVE_TURNS (1U << 14)
 
 static bool take(u32 *lock, u32 owner)
@@ -52,7 +55,9 @@ static u32 dir_sets_of(const struct ap_machine *machine)
 	u64 lines = ((u64)machine->l1i.size + machine->l1d.size + machine->l2.size) / machine->line;
 	u32 sets = 1024;
 
-	/* room for sixteen full cores; more only where they fill their caches with different lines */
+	/*
+	 * room for sixteen full cores; more only where they fill their caches with different lines
+	 */
 	while (sets < 1U << 16 && (u64)sets * AP_DIR_WAYS < 16 * lines)
 		sets <<= 1;
 	return sets;

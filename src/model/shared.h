@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What threads share: the last level, the directory of which thread holds which line, and a box per core for
- * what others want of its lines.  Offsets only: processes map it where they like.
+ * What threads share: the last level, the directory of which thread holds which line, and a box per
+ * core for what others want of its lines.  Offsets only: processes map it where they like.
  */
 #ifndef AP_MODEL_SHARED_H
 #define AP_MODEL_SHARED_H
@@ -25,8 +25,9 @@ struct ap_box {
 };
 
 /*
- * The first page does not change any more, and processes that share it map it to be read.  What stands behind it may be anything
- * at any time, where a program scribbles: no place in memory follows from it, and no loop is as long as it says.
+ * The first page does not change any more, and processes that share it map it to be read.  What
+ * stands behind it may be anything at any time, where a program scribbles: no place in memory
+ * follows from it, and no loop is as long as it says.
  */
 #define AP_SHARED_CONST 4096
 
@@ -69,8 +70,9 @@ static inline bool ap_shared_many(const struct ap_shared *s)
 /* Core asks for a line, to store or to read; others are told. */
 unsigned ap_dir_request(struct ap_shared *s, unsigned core, u64 line, bool store);
 /*
- * A line that is held from before there were many is added.  Another may have asked for it meanwhile, when nobody could
- * tell: AP_DIR_SHARE, both keep it, or AP_DIR_OTHER, it is the other's now because one of them has modified it.
+ * A line that is held from before there were many is added.  Another may have asked for it
+ * meanwhile, when nobody could tell: AP_DIR_SHARE, both keep it, or AP_DIR_OTHER, it is the other's
+ * now because one of them has modified it.
  */
 AP_MUST_CHECK unsigned ap_dir_publish(struct ap_shared *s, unsigned core, u64 line, bool dirty);
 /* Core's only copy is about to be modified. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What most references are that are not quick, in one piece: their page is in the first TLB, and L1 or else L2 has the
- * line, of a thread that is alone.  What is done is what mem.c and levels.c do, which say what counts; here all is looked
- * for first, and where it is not there nothing has happened and they do it all.
+ * What most references are that are not quick, in one piece: their page is in the first TLB, and L1
+ * or else L2 has the line, of a thread that is alone.  What is done is what mem.c and levels.c do,
+ * which say what counts; here all is looked for first, and where it is not there nothing has
+ * happened and they do it all.
  */
 #include "model/quick.h"
 #include "model/shared.h"

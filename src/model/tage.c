@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tagged tables by geometric history lengths, after A. Seznec and P. Michaud, "A case for (partially)
- * tagged geometric history length branch prediction" (2006), and for targets A. Seznec, "A 64-Kbytes
- * ITTAGE indirect branch predictor" (2011).  Allocation takes the first table that has room instead of a
- * random one, so that a stream always gives the same counts.
+ * Tagged tables by geometric history lengths, after A. Seznec and P. Michaud, "A case for
+ * (partially) tagged geometric history length branch prediction" (2006), and for targets A. Seznec,
+ * "A 64-Kbytes ITTAGE indirect branch predictor" (2011).  Allocation takes the first table that has
+ * room instead of a random one, so that a stream always gives the same counts.
  *
  * All tables are looked into at once, and the longest history that has an entry decides.
  */

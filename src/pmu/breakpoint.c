@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Breakpoints: the checks of x86 Linux, in its order, and its four debug registers per CPU.  Accesses
- * are counted by the engine, in the program's own code; what the kernel does to watched memory on the
- * program's behalf it cannot see (docs/limits.md).
+ * Breakpoints: the checks of x86 Linux, in its order, and its four debug registers per CPU.
+ * Accesses are counted by the engine, in the program's own code; what the kernel does to watched
+ * memory on the program's behalf it cannot see (docs/limits.md).
  *
- * A debug register is taken from open to close, enabled or not.  A task's breakpoint takes one on each
- * CPU that it may run on, and a CPU's own comes on top of the most that any one task has there.
+ * A debug register is taken from open to close, enabled or not.  A task's breakpoint takes one on
+ * each CPU that it may run on, and a CPU's own comes on top of the most that any one task has
+ * there.
  */
 #include "pmu/drivers.h"
 

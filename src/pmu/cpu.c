@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The emulated `cpu` PMU: HARDWARE, HW_CACHE and RAW events, all through the table of events.  An
- * event is a sum of raw counters, which the engine keeps per task whether or not somebody looks: the
- * core takes the difference of two readings by itself.
+ * event is a sum of raw counters, which the engine keeps per task whether or not somebody looks:
+ * the core takes the difference of two readings by itself.
  *
- * Some events are a sum less another (branches that were not taken, hits), and computed here.  Their two
- * readings happen one after the other while the task may run.  What is taken away is read last, so
- * that a reading never says too much; and the largest one of an interval is kept, so that it never goes
- * back.  Readings of a task that stands still, such as its own, are exact.  Slots are cycles times a number
- * of the machine, and computed as well.
+ * Some events are a sum less another (branches that were not taken, hits), and computed here.
+ * Their two readings happen one after the other while the task may run.  What is taken away is read
+ * last, so that a reading never says too much; and the largest one of an interval is kept, so that
+ * it never goes back.  Readings of a task that stands still, such as its own, are exact.  Slots are
+ * cycles times a number of the machine, and computed as well.
  */
 #include "pmu/drivers.h"
 
@@ -17,7 +17,8 @@
 enum { PLUS, MINUS, LAST, TIMES }; /* hw->priv; of what is watched none but AP_PMU_WATCH */
 
 /*
- * Instructions that lock have no kind: the world watches for them, as for a breakpoint that is at each.  hw->which says so.
+ * Instructions that lock have no kind: the world watches for them, as for a breakpoint that is at
+ * each.  hw->which says so.
  */
 static const struct ap_world_bp locked = { .len = 8,
 					   .type = AP_HW_BREAKPOINT_X,
@@ -50,8 +51,8 @@ static u64 reading(struct ap_core *core, const struct ap_hw_event *hw, struct ap
 }
 
 /*
- * Linux' answers.  Every sample is of the very instruction, so all of precise_ip's levels are the same,
- * where anything can be sampled.
+ * Linux' answers.  Every sample is of the very instruction, so all of precise_ip's levels are the
+ * same, where anything can be sampled.
  */
 static int check_attr(struct ap_core *core, const struct ap_perf_attr *attr)
 {

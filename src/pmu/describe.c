@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trees of text files.  An event is listed when something counts it, as x86 Linux lists the generic
- * events that a CPU has; those of our own stand beside them, so that `perf list` shows them.
+ * The trees of text files.  An event is listed when something counts it, as x86 Linux lists the
+ * generic events that a CPU has; those of our own stand beside them, so that `perf list` shows
+ * them.
  */
 #include "pmu/describe.h"
 

@@ -16,8 +16,8 @@ typedef int ap_pmu_emit(void *ctx, const char *path, const char *text);
 AP_MUST_CHECK int ap_pmu_describe_sysfs(const struct ap_pmu_arch *arch, ap_pmu_emit *emit,
 					void *ctx);
 /*
- * Below the root of tracefs: "events/signal/signal_deliver/id" ...  Some 700 tracepoints of 4 files;
- * code that makes them at an open takes ap_tracepoint_format.
+ * Below the root of tracefs: "events/signal/signal_deliver/id" ...  Some 700 tracepoints of 4
+ * files;  code that makes them at an open takes ap_tracepoint_format.
  */
 AP_MUST_CHECK int ap_pmu_describe_tracefs(ap_pmu_emit *emit, void *ctx);
 

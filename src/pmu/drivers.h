@@ -13,11 +13,15 @@
 /* A type that no program's event has: only while .host_opens. */
 #define AP_PMU_KINDS 0xfffffff0U
 /*
- * Code of a file, as a probe in text names it: config is the inode, config1 the offset, config2 the device.  No program's
- * event has this type either: what is above the kernel's own is sent to the kernel (linux/host/host_kernel.c).
+ * Code of a file, as a probe in text names it: config is the inode, config1 the offset, config2 the
+ * device.  No program's event has this type either: what is above the kernel's own is sent to the
+ * kernel (linux/host/host_kernel.c).
  */
 #define AP_PMU_PROBE 0xfffffff1U
-/* Its attr.config3: the form of its samples (abi/probe.h), and the offset of its reference counter, if it has one. */
+/*
+ * Its attr.config3: the form of its samples (abi/probe.h), and the offset of its reference counter,
+ * if it has one.
+ */
 #define AP_PROBE_CONFIG3(form, has, counter) ((u64)(form) | (u64)(has) << 8 | (u64)(counter) << 16)
 #define AP_PROBE_FORM(config3)		     ((u32)((config3)&0xff))
 #define AP_PROBE_HAS_COUNTER(config3)	     ((config3) >> 8 & 1)
@@ -51,8 +55,8 @@ static inline bool ap_pmu_has_branch_stack(const struct ap_perf_attr *attr)
 }
 
 /*
- * Events whose count is the difference of two readings of the world: hw->which says of what.  Where the
- * world cannot say any more, what it said last (hw->priv[0]) stays.
+ * Events whose count is the difference of two readings of the world: hw->which says of what.  Where
+ * the world cannot say any more, what it said last (hw->priv[0]) stays.
  */
 typedef int (*ap_pmu_reader)(struct ap_core *core, u32 which, struct ap_task *task, s32 cpu,
 			     u64 *v);

@@ -20,7 +20,10 @@
 #define MODEL(n, a, c, k, t)   RAW_ROW(n, a, c, k, 0, AP_PMU_MODELLED, t)
 /* Hits: what was asked for, less the misses of it. */
 #define HITS(n, a, c, p, m, t) RAW_ROW(n, a, c, p, m, AP_PMU_MODELLED, t)
-/* Kinds that mean the event where the machine has an L2, by whose requests it is counted: its misses are requests to the last level. */
+/*
+ * Kinds that mean the event where the machine has an L2, by whose requests it is counted: its
+ * misses are requests to the last level.
+ */
 #define OF_L2(n, c, k, t)                                                                          \
 	{                                                                                          \
 		.name = (n), .config = (c), .sum = { .plus = (k), .of = K(L2_LOAD) },              \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tables that are the same on every CPU, and the resolution of an attr.  Errors are those of
- * x86 Linux with a PMU: numbers out of range are EINVAL, whatever is well-formed and not counted ENOENT.
+ * x86 Linux with a PMU: numbers out of range are EINVAL, whatever is well-formed and not counted
+ * ENOENT.
  */
 #include "pmu/events.h"
 
@@ -74,7 +75,10 @@ const struct ap_pmu_desc ap_pmu_own[] = {
 	OWN(5, "calls", NULL, K(CALL), 0, "near calls, direct and indirect"),
 	OWN(6, "returns", NULL, K(RET), 0, "near returns"),
 	OWN(7, "indirect-branches", NULL, K(IND), 0, "indirect jmp and call, not ret"),
-	/* not "syscalls": perf would take the name of sysfs for the PMU's in syscalls:sys_enter_read */
+	/*
+	 * not "syscalls": perf would take the name of sysfs for the PMU's in
+	 * syscalls:sys_enter_read
+	 */
 	OWN(8, "syscall-instructions", "syscalls", K(SYSCALL), 0, "system call instructions"),
 	OWN(9, "loads", NULL, K(LOAD), 0, "instructions that read memory"),
 	OWN(10, "stores", NULL, K(STORE), 0, "instructions that write memory"),
@@ -259,7 +263,10 @@ int ap_pmu_resolve(const struct ap_pmu_arch *arch, u32 type, u64 config, u64 con
 	switch (type) {
 	case AP_PERF_TYPE_HARDWARE:
 	case AP_PERF_TYPE_HW_CACHE:
-		/* the upper half names a PMU where there are several: here is one, with no other name */
+		/*
+		 * the upper half names a PMU where there are several: here is one, with no other
+		 * name
+		 */
 		if (config >> 32)
 			return -AP_ENOENT;
 		if (type == AP_PERF_TYPE_HW_CACHE)

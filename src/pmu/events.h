@@ -8,7 +8,8 @@
  *     event selected in config: a register that no CPU has, so that no program uses it by chance;
  *   - ap_pmu_arch.raw: a CPU's own codes.
  *
- * A description without a counter behind it is there to be explained by name; counting it is ENOENT.
+ * A description without a counter behind it is there to be explained by name; counting it is
+ * ENOENT.
  */
 #ifndef AP_PMU_EVENTS_H
 #define AP_PMU_EVENTS_H
@@ -86,8 +87,8 @@ const struct ap_pmu_desc *ap_pmu_raw_find(const struct ap_pmu_arch *arch, u64 co
 bool ap_pmu_cache_name(const char *name, size_t len, u64 *config);
 
 /*
- * config1 of our own events: the number, and of those for `perf mem` the least latency of what is sampled, in cycles.  They
- * count all the same.
+ * config1 of our own events: the number, and of those for `perf mem` the least latency of what is
+ * sampled, in cycles.  They count all the same.
  */
 #define AP_PMU_OWN_NUMBER(config1) ((config1)&0xff)
 #define AP_PMU_LDLAT(config1)	   ((config1) >> 8 & 0xffff)

@@ -3,11 +3,12 @@
  * Raw codes of AMD's Zen cores, event[7:0] | unit mask << 8 | event[11:8] << 32, as the PPRs number
  * and libpfm4 names them; the alias is perf's name.  Only retired-instruction events whose
  * definition is that of docs/counting.md are counted:
- *   - LS_DISPATCH counts operations when they are dispatched, also those that never retire: of all of them together, which
- *     PAPI asks for, those that do are counted;
- *   - RETIRED_SSE_AVX_FLOPS counts operations on each element of a vector, by their arithmetic, which the engine
- *     does not tell apart: all of it together is counted. The codes are those of Zen 2 and 3, of Zen 4, and, of all
- *     single and double ones, of Zen 1; on that the first is of single ones alone (docs/limits.md);
+ *   - LS_DISPATCH counts operations when they are dispatched, also those that never retire: of all
+ *     of them together, which PAPI asks for, those that do are counted;
+ *   - RETIRED_SSE_AVX_FLOPS counts operations on each element of a vector, by their arithmetic,
+ *     which the engine does not tell apart: all of it together is counted. The codes are those of
+ *     Zen 2 and 3, of Zen 4, and, of all single and double ones, of Zen 1; on that the first is of
+ *     single ones alone (docs/limits.md);
  *   - whether RETIRED_INDIRECT_BRANCH_INSTRUCTIONS has returns among them no document says.
  */
 #include "pmu/event_rows.h"
@@ -34,7 +35,10 @@ static const struct ap_pmu_desc zen[] = {
 	EXACT("RETIRED_CONDITIONAL_BRANCH_INSTRUCTIONS", "ex_ret_cond", 0xd1, K(COND), "conditional branches, taken or not"),
 
 	MODEL("CYCLES_NOT_IN_HALT", "ls_not_halted_cyc", 0x76, K(CYCLES), "cycles that the code would take"),
-	/* the sums of unit masks that PAPI's presets ask for; the CPU's first two have prefetches among them */
+	/*
+	 * the sums of unit masks that PAPI's presets ask for; the CPU's first two have prefetches
+	 * among them
+	 */
 	MODEL("REQUESTS_TO_L2_GROUP1.RD_BLK_L:RD_BLK_X:LS_RD_BLK_C_S:CHANGE_TO_X", NULL, 0xe860, K(L1D_LOAD_MISS) | K(L1D_STORE_MISS), "loads and stores that L1D does not have, without prefetches"),
 	OF_L2("CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS.LS_RD_BLK_C", 0x0864, K(LLC_LOAD) | K(LLC_STORE), "of them those that L2 does not have"),
 	OF_L2("CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS.IC_FILL_MISS", 0x0164, K(LLC_CODE), "lines of code that L2 does not have"),
@@ -64,9 +68,15 @@ static const struct ap_pmu_desc zen[] = {
 	EXACT("RETIRED_SSE_AVX_FLOPS.ADD_SUB_FLOPS:MULT_FLOPS:DIV_FLOPS:MAC_FLOPS", "fp_ret_sse_avx_ops.all", 0x0f03, K(FLOPS), "floating point operations on each element, fused ones twice"),
 	EXACT("RETIRED_SSE_AVX_FLOPS.ADD_SUB_FLOPS:MULT_FLOPS:DIV_FLOPS:MAC_FLOPS:BFLOAT_MAC_FLOPS", NULL, 0x1f03, K(FLOPS), "the same, by the mask of Zen 4"),
 	EXACT("RETIRED_SSE_AVX_OPERATIONS.DP_MULT_ADD_FLOPS:DP_DIV_FLOPS:DP_MULT_FLOPS:DP_ADD_SUB_FLOPS:SP_MULT_ADD_FLOPS:SP_DIV_FLOPS:SP_MULT_FLOPS:SP_ADD_SUB_FLOPS", NULL, 0xff03, K(FLOPS), "the same, by the mask of Zen 1"),
-	/* nothing is dispatched here that does not retire: all of it together is each such instruction once */
+	/*
+	 * nothing is dispatched here that does not retire: all of it together is each such
+	 * instruction once
+	 */
 	EXACT("LS_DISPATCH.LD_ST_DISPATCH:STORE_DISPATCH:LD_DISPATCH", NULL, 0x0729, K(MEM), "instructions that read or write memory"),
-	/* Zen 1's names; later ones have the codes.  None here is of another sort than the one that commits to what it has speculated */
+	/*
+	 * Zen 1's names; later ones have the codes.  None here is of another sort than the one that
+	 * commits to what it has speculated
+	 */
 	LOCKED("LOCKS.SPEC_LOCK_MAP_COMMIT", 0x0825, "instructions that lock what they access: lock prefix, xchg with memory"),
 	LOCKED("LOCKS.BUS_LOCK:NON_SPEC_LOCK:SPEC_LOCK:SPEC_LOCK_MAP_COMMIT", 0x0f25, "the same"),
 	NOT("LS_DISPATCH.LD_DISPATCH", "ls_dispatch.ld_dispatch", 0x0129, WHY_SPEC),

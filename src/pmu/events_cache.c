@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf's generic cache events: a cache, an operation, a result.  What is counted is the
- * reference exactly and the miss as a model has it; what Intel's cores do not count is ENOENT here as well.
+ * perf's generic cache events: a cache, an operation, a result.  What is counted is the reference
+ * exactly and the miss as a model has it; what Intel's cores do not count is ENOENT here as well.
  *
- * A miss of a TLB is what no TLB knows, as on Intel.  iTLB-loads are lookups.  Of a machine without a TLB
- * there are no events of it but those that are exact: they are the references themselves.
+ * A miss of a TLB is what no TLB knows, as on Intel.  iTLB-loads are lookups.  Of a machine without
+ * a TLB there are no events of it but those that are exact: they are the references themselves.
  */
 #include "pmu/events.h"
 
@@ -30,7 +30,9 @@ const struct ap_pmu_desc ap_pmu_cache[] = {
 	MODEL("L1-dcache-load-misses", L1D, READ, MISS, K(L1D_LOAD_MISS), "loads that L1D does not have"),
 	EXACT("L1-dcache-stores", L1D, WRITE, K(STORE), "instructions that write memory"),
 	MODEL("L1-dcache-store-misses", L1D, WRITE, MISS, K(L1D_STORE_MISS), "stores that L1D does not have"),
-	/* as on AMD's CPUs: lines that were there already are none, and there are no misses of them */
+	/*
+	 * as on AMD's CPUs: lines that were there already are none, and there are no misses of them
+	 */
 	MODEL("L1-dcache-prefetches", L1D, PREFETCH, ACCESS, K(L1D_PREFETCH), "lines that prefetchers bring into L1D"),
 	MODEL("L1-icache-loads", L1I, READ, ACCESS, K(L1I_LOAD), "lines of code that are fetched"),
 	MODEL("L1-icache-load-misses", L1I, READ, MISS, K(L1I_LOAD_MISS), "lines of code that L1I does not have"),

@@ -2,8 +2,8 @@
 /*
  * Raw codes of Intel's cores, event | unit mask << 8, as the SDM's and perfmon's lists name them.
  * What counts is defined in docs/counting.md; a code whose definition there differs, or that needs
- * time or caches, is named and not counted.  Bits that Linux itself drops from a raw config (user, os,
- * interrupt, enable) are dropped: programs such as rr pass them.
+ * time or caches, is named and not counted.  Bits that Linux itself drops from a raw config (user,
+ * os, interrupt, enable) are dropped: programs such as rr pass them.
  */
 #include "pmu/event_rows.h"
 
@@ -186,9 +186,10 @@ static const struct ap_pmu_format formats[] = {
 /* clang-format on */
 
 /*
- * Thresholds, edges and their inverse count cycles, `any` a sibling's work: nobody counts those, but for rows that are thresholds.
- * Counting inside transactions: none is ever begun (docs/limits.md), so in_tx would count nothing
- * on a CPU that has it, and is ignored by Linux on one that has not.  For in_tx_cp the two are one.
+ * Thresholds, edges and their inverse count cycles, `any` a sibling's work: nobody counts those,
+ * but for rows that are thresholds.  Counting inside transactions: none is ever begun
+ * (docs/limits.md), so in_tx would count nothing on a CPU that has it, and is ignored by Linux on
+ * one that has not.  For in_tx_cp the two are one.
  */
 #define REFUSED (AP_RAW_EDGE | AP_RAW_ANY | AP_RAW_INV | AP_RAW_CMASK | AP_RAW_IN_TX)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events that are a set of raw kinds as it stands: config is the set.  Not for programs: the host opens
- * them for services that count by kinds and keep their own sums (perfctr), so that the core sees to it
- * that the kinds are counted and that periods of them end at the instruction.
+ * Events that are a set of raw kinds as it stands: config is the set.  Not for programs: the host
+ * opens them for services that count by kinds and keep their own sums (perfctr), so that the core
+ * sees to it that the kinds are counted and that periods of them end at the instruction.
  */
 #include "abi/errno.h"
 #include "pmu/drivers.h"
@@ -20,7 +20,10 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 		return -AP_ENOENT;
 	if (!attr->config || attr->config & ~AP_KINDS_ALL)
 		return -AP_EINVAL;
-	/* the thread's samples are of counts that its code takes down, or of what a model says: not of both */
+	/*
+	 * the thread's samples are of counts that its code takes down, or of what a model says: not
+	 * of both
+	 */
 	if (attr->sample_period && attr->config & AP_KINDS_MODEL && attr->config & ~AP_KINDS_MODEL)
 		return -AP_EOPNOTSUPP;
 	if (task && ops->may_count)

@@ -183,7 +183,9 @@ static int parse_terms(const struct ap_pmu_arch *arch, char *terms, struct ap_pe
 	return err;
 }
 
-/* ADDR[/LEN][:ACCESS], as perf has it: 4 bytes of data or a long of code, rw where nothing is said. */
+/*
+ * ADDR[/LEN][:ACCESS], as perf has it: 4 bytes of data or a long of code, rw where nothing is said.
+ */
 static int parse_mem(char *s, struct ap_perf_attr *attr)
 {
 	char *colon = strchr(s, ':'), *slash;

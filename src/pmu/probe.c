@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes in the text of programs (uprobes): how often an instruction of a file was executed, wherever it is mapped.  Programs
- * name the file by a path, which the host has looked up: so the host opens them (linux/host/host_probe.c).  To the world they are
- * breakpoints on code that take no debug register.
+ * Probes in the text of programs (uprobes): how often an instruction of a file was executed,
+ * wherever it is mapped.  Programs name the file by a path, which the host has looked up: so the
+ * host opens them (linux/host/host_probe.c).  To the world they are breakpoints on code that take
+ * no debug register.
  */
 #include "abi/errno.h"
 #include "pmu/drivers.h"

@@ -3,9 +3,9 @@
  * Software events: clocks are the core's own, the rest is what the world knows of its kernel's
  * counters.  They take no counter and are never multiplexed.
  *
- * exclude_*, as measured on Linux: clocks ignore them.  Switches and migrations happen in the kernel
- * whatever the program does, so exclude_kernel leaves none and exclude_user all.  Faults belong to the mode
- * that they were taken in, and the world has counters of each.
+ * exclude_*, as measured on Linux: clocks ignore them.  Switches and migrations happen in the
+ * kernel whatever the program does, so exclude_kernel leaves none and exclude_user all.  Faults
+ * belong to the mode that they were taken in, and the world has counters of each.
  */
 #include "pmu/software.h"
 
@@ -41,7 +41,10 @@ const struct ap_soft_desc ap_pmu_soft[AP_PERF_COUNT_SW_MAX] = {
 };
 /* clang-format on */
 
-/* hw->which is the config and, from this bit on, the counters of one mode: 0, _USER_ or _KERNEL_FAULTS. */
+/*
+ * hw->which is the config and, from this bit on, the counters of one mode: 0, _USER_ or
+ * _KERNEL_FAULTS.
+ */
 #define MODE_SHIFT 16
 
 static int reading(struct ap_core *core, u32 which, struct ap_task *task, s32 cpu, u64 *v)

@@ -40,10 +40,15 @@ static int event_init(struct ap_core *core, struct ap_pmu *pmu, const struct ap_
 		return -AP_EINVAL;
 	hw->which = (u32)attr->config;
 	hw->wants_tasks = !task;
-	/* as Linux flags them: what calls show of a task is no secret to a task that may trace it */
+	/*
+	 * as Linux flags them: what calls show of a task is no secret to a task that may trace it
+	 */
 	hw->raw_is_secret = !ap_tracepoint_is_of_call(hw->which);
 	hw->raw_is_secret_on_cpus = true;
-	/* of others a thread knows that it passes them, but not what they record, or its supervisor does */
+	/*
+	 * of others a thread knows that it passes them, but not what they record, or its supervisor
+	 * does
+	 */
 	hw->sample_source = ap_tracepoint_is_of_call(hw->which) ? (u32)AP_SAMPLE_TRACE : 0;
 	hw->sample_which = hw->which;
 	hw->counts_nothing =

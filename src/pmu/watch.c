@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events that the world watches for: breakpoints, probes in text, instructions of a class.  It counts them by itself from
- * their start on; hw->priv[AP_PMU_WATCH] is its name for the watch.
+ * Events that the world watches for: breakpoints, probes in text, instructions of a class.  It
+ * counts them by itself from their start on; hw->priv[AP_PMU_WATCH] is its name for the watch.
  */
 #include "pmu/drivers.h"
 

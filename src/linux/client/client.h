@@ -4,8 +4,8 @@
  * an event is, how it is read and what it means is perf_event_open(2)'s; where it lives is not the
  * client's business:
  *
- *   - in the session's core, which is in the same process: events of the cpu PMU, and whatever shares
- *     a group with one;
+ *   - in the session's core, which is in the same process: events of the cpu PMU, and whatever
+ *     shares a group with one;
  *   - in the kernel, by the system call itself: software events, which the kernel follows through
  *     forks better than anybody; all events, where nothing needs the engine; and all events where a
  *     session around us (anyperf inside anyperf) answers the call instead of the kernel.
@@ -31,8 +31,8 @@ struct ap_run_client {
 	void *arg;
 	/*
 	 * The tasks are there and nothing of them has run that is to be counted: the command waits
-	 * before its exec (attr.enable_on_exec is for it), attached processes have just come in.  Events
-	 * are opened here.  Not 0: an exit status; a line was said, and nothing is run.
+	 * before its exec (attr.enable_on_exec is for it), attached processes have just come in.
+	 * Events are opened here.  Not 0: an exit status; a line was said, and nothing is run.
 	 */
 	int (*start)(void *arg, struct ap_event_client *c);
 	/* The command goes to its exec now: the time from which its run is measured. */
@@ -56,7 +56,9 @@ struct ap_client_task {
 	bool is_command;
 };
 const struct ap_client_task *ap_client_tasks(const struct ap_event_client *c, u32 *n);
-/* CPUs are numbered from 0; the kernel's list of those that are on is for callers that want fewer. */
+/*
+ * CPUs are numbered from 0; the kernel's list of those that are on is for callers that want fewer.
+ */
 u32 ap_client_ncpus(void);
 
 /* Whether the kernel lets us sample software events. */
@@ -71,12 +73,15 @@ enum ap_client_place {
 struct ap_client_open {
 	const struct ap_perf_attr *attr; /* size is filled in */
 	/*
-	 * A task of ap_client_tasks (or any other of the session).  -1 with a CPU: all of the session;
-	 * of an event in the kernel, the command and what it makes, while they are there.
+	 * A task of ap_client_tasks (or any other of the session).  -1 with a CPU: all of the
+	 * session;  of an event in the kernel, the command and what it makes, while they are there.
 	 */
 	pid_t pid;
 	s32 cpu; /* -1: wherever the task is */
-	/* A descriptor of a cgroup's folder: its tasks of the session, on that CPU; then pid is not looked at. */
+	/*
+	 * A descriptor of a cgroup's folder: its tasks of the session, on that CPU; then pid is not
+	 * looked at.
+	 */
 	const s32 *cgroup;
 	struct ap_client_event *leader;
 	enum ap_client_place place; /* of a leader: its members go where it is */
@@ -96,8 +101,9 @@ void ap_client_moment(struct ap_event_client *c);
 s64 ap_client_read(struct ap_client_event *e, void *buf, u64 size);
 
 /*
- * From now on .part is told what each task that ends has counted of the event, children that inherit it included;
- * and of those that are there, now.  -EXDEV: it is the kernel's, or of a session around us.
+ * From now on .part is told what each task that ends has counted of the event, children that
+ * inherit it included;  and of those that are there, now.  -EXDEV: it is the kernel's, or of a
+ * session around us.
  */
 struct ap_client_part {
 	u64 task; /* names it among all, where numbers of tasks come again; later ones are greater */
@@ -123,8 +129,9 @@ AP_MUST_CHECK s64 ap_client_ioctl(struct ap_client_event *e, struct ap_client_io
 AP_MUST_CHECK int ap_client_enable(struct ap_client_event *e, bool on);
 
 /*
- * A data area of 2^n pages behind its control page; also tells of news from then on.  In the session an
- * event that is inherited may have one wherever its task is; the kernel wants a CPU for that (-EINVAL).
+ * A data area of 2^n pages behind its control page; also tells of news from then on.  In the
+ * session an event that is inherited may have one wherever its task is; the kernel wants a CPU for
+ * that (-EINVAL).
  */
 struct ap_client_map {
 	struct ap_perf_page *page;
@@ -137,8 +144,8 @@ AP_MUST_CHECK int ap_client_mmap(struct ap_client_event *e, u64 data_pages, bool
 /* What the kernel has told the supervisor so far, context switches, is in the data areas then. */
 void ap_client_catch_up(struct ap_event_client *c);
 /*
- * Whether all that a data area is still to get has a later time than this call.  Else somebody has lost the CPU in the
- * middle of a record, or is stopped there.
+ * Whether all that a data area is still to get has a later time than this call.  Else somebody has
+ * lost the CPU in the middle of a record, or is stopped there.
  */
 bool ap_client_has_settled(const struct ap_client_event *e);
 
@@ -162,8 +169,8 @@ void ap_client_stop(struct ap_event_client *c);
  */
 AP_MUST_CHECK int ap_client_event_by_name(const char *name, size_t len, struct ap_perf_attr *attr);
 /*
- * What tracefs says of a session's tracepoint: its system (constant) and its format file (to be freed).
- * -ENOENT: there is no such id.
+ * What tracefs says of a session's tracepoint: its system (constant) and its format file (to be
+ * freed).  -ENOENT: there is no such id.
  */
 AP_MUST_CHECK int ap_client_tracepoint(u64 id, const char **system, char **format);
 /* The files of the session's tracefs that describe its ring buffer. */
@@ -171,7 +178,10 @@ const char *ap_client_header_page(void);
 const char *ap_client_header_event(void);
 /* The engine's counters behind an event of the cpu PMU (abi/raw.h), 0: nobody counts it. */
 u64 ap_client_event_kinds(const struct ap_perf_attr *attr);
-/* Is its count another one than the sum of those: of locked instructions alone, times the slots, less some of them? */
+/*
+ * Is its count another one than the sum of those: of locked instructions alone, times the slots,
+ * less some of them?
+ */
 bool ap_client_is_derived(const struct ap_perf_attr *attr);
 /* Is it times the slots that a cycle of the machine has? */
 bool ap_client_is_in_slots(const struct ap_perf_attr *attr);
@@ -180,8 +190,8 @@ bool ap_client_is_in_slots(const struct ap_perf_attr *attr);
 bool ap_client_is_cache_event(const char *name, size_t len);
 
 /*
- * Names by where they come from, for lists: what is counted on every CPU (anyperf=N), the generic cache events that are
- * counted, the CPU's own, tracepoints.
+ * Names by where they come from, for lists: what is counted on every CPU (anyperf=N), the generic
+ * cache events that are counted, the CPU's own, tracepoints.
  */
 enum ap_client_names { AP_NAMES_OWN, AP_NAMES_CACHE, AP_NAMES_RAW, AP_NAMES_TRACEPOINT };
 #define AP_CLIENT_NAME_MAX 256
@@ -194,8 +204,8 @@ struct ap_client_name {
 /* The i-th; false past the last. */
 bool ap_client_name(enum ap_client_names which, unsigned int i, struct ap_client_name *out);
 /*
- * What an event by name is to perf_event_open, as it can be asked for where that is possible: "r01d1", "cpu/anyperf=0x9/", else
- * "type=1 config=0x2".  Empty: nothing of it.
+ * What an event by name is to perf_event_open, as it can be asked for where that is possible:
+ * "r01d1", "cpu/anyperf=0x9/", else "type=1 config=0x2".  Empty: nothing of it.
  */
 void ap_client_encoding(const char *name, char *buf, u32 size);
 

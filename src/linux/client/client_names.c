@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events by name, as a client asks for them; apart from all that opens them, for callers that only read.
+ * Events by name, as a client asks for them; apart from all that opens them, for callers that only
+ * read.
  */
 #include <errno.h>
 #include <stdio.h>

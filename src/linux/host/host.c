@@ -274,7 +274,10 @@ u64 ap_host_tick(struct ap_host *host, u64 now)
 	u64 cgroups = ap_host_cgroups_tick(host, now), kinds = ap_host_kinds_tick(host, now), next;
 	u64 carries = ap_host_carries_tick(host, now);
 
-	/* requests and moves may have made work for it: it is asked once, and not after each of them */
+	/*
+	 * requests and moves may have made work for it: it is asked once, and not after each of
+	 * them
+	 */
 	if (host->is_changed && now >= host->core_ns)
 		host->is_idle = false;
 	if (!host->is_idle && now >= host->core_ns) {

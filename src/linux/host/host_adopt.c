@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks that nobody told of.  A fork asks the supervisor, and one that is stopped does not answer; the
- * program may be the one to wake it, so the fork goes on after a while (service/tasks.c).  What was made
- * meanwhile is found here, by the segments and slots that nobody knows, before any end is looked at.
+ * Tasks that nobody told of.  A fork asks the supervisor, and one that is stopped does not answer;
+ * the program may be the one to wake it, so the fork goes on after a while (service/tasks.c).  What
+ * was made meanwhile is found here, by the segments and slots that nobody knows, before any end is
+ * looked at.
  *
  * The tasks of one process have the same inherited events, but for those that were opened on one of
  * them: any that is watched will do for the parent.
@@ -68,7 +69,10 @@ static void adopt_seg(struct ap_host *host, const struct ap_seg *head, u32 index
 	}
 }
 
-/* In the last look all that was there was seen; this one may have been made, and have ended, since then. */
+/*
+ * In the last look all that was there was seen; this one may have been made, and have ended, since
+ * then.
+ */
 void ap_host_adopt_last(struct ap_host *host, u32 seg)
 {
 	struct ap_seg head;

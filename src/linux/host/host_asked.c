@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which slots are looked at for requests: tasks set bits, of their slot in their segment's words and of their segment on the
- * board, and what is set is served once.  host_serve.c serves a slot.
+ * Which slots are looked at for requests: tasks set bits, of their slot in their segment's words
+ * and of their segment on the board, and what is set is served once.  host_serve.c serves a slot.
  */
 #include <string.h>
 
@@ -63,7 +63,10 @@ static bool take_bits(const struct ap_session_file *f, struct asked_bits *a)
 	return any;
 }
 
-/* Once over all that a bit may mean, however many there are: those that are known, and those that are new. */
+/*
+ * Once over all that a bit may mean, however many there are: those that are known, and those that
+ * are new.
+ */
 static void serve_known(struct ap_host *host, const struct ap_session_file *f, u32 first,
 			struct asked_bits *a)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records of tasks that may not write to their event's ring, since that is in another party's file (docs/design/trust.md).
- * They write to a ring in their own party's, of which we are the reader, and what stands there goes on to the event's: at
- * each wakeup, by the clock, and before somebody looks.
+ * Records of tasks that may not write to their event's ring, since that is in another party's file
+ * (docs/design/trust.md). They write to a ring in their own party's, of which we are the reader,
+ * and what stands there goes on to the event's: at each wakeup, by the clock, and before somebody
+ * looks.
  *
- * A ring is the work of others: what it says is copied, then checked, and a look takes no more than was there.
+ * A ring is the work of others: what it says is copied, then checked, and a look takes no more than
+ * was there.
  */
 #include <errno.h>
 #include <stdlib.h>

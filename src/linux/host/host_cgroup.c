@@ -68,7 +68,10 @@ static int cgroup_path(const char *dir, const struct statx *st, char path[AP_CGR
 	return ret;
 }
 
-/* Of a descriptor of ours, which may be of a file system that answers nothing.  -EBADF: it is no cgroup. */
+/*
+ * Of a descriptor of ours, which may be of a file system that answers nothing.  -EBADF: it is no
+ * cgroup.
+ */
 static int path_of_ref(int ref, char path[AP_CGROUP_PATH])
 {
 	char link[32], dir[PATH_MAX];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPU time of a task.  /proc has it while the task exists; a task that is killed may be waited for
- * before we look, and then only an event that was opened in time still knows.  Without its time all
- * that the task counted would read as not counted.
+ * The CPU time of a task.  /proc has it while the task exists; a task that is killed may be waited
+ * for before we look, and then only an event that was opened in time still knows.  Without its time
+ * all that the task counted would read as not counted.
  *
- * So would what it counted since somebody last looked, if its time had not moved since then: a printer of
- * intervals takes that for an event that did not count.  /proc is behind by up to a tick of the kernel's.
- * So counts are read before the time, and time goes on by one ns at least where they did.
+ * So would what it counted since somebody last looked, if its time had not moved since then: a
+ * printer of intervals takes that for an event that did not count.  /proc is behind by up to a tick
+ * of the kernel's.  So counts are read before the time, and time goes on by one ns at least where
+ * they did.
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which CPU counted what: each task's counts go to the CPU that it was last seen on.  Looked at only
- * while there are events of CPUs: at a tick, and when somebody reads.
+ * Which CPU counted what: each task's counts go to the CPU that it was last seen on.  Looked at
+ * only while there are events of CPUs: at a tick, and when somebody reads.
  *
  * Every count goes to exactly one CPU, so that the sum over CPUs is the session's total: what ended
  * threads left in their segment's dead[], less what was seen of them alive, goes where they were
@@ -83,7 +83,10 @@ void ap_host_task_on_cpu(struct ap_host *host, struct ap_host_task *t, s32 cpu)
 
 void ap_host_task_found_on_cpu(struct ap_host *host, struct ap_host_task *t)
 {
-	/* a task that is in a cgroup, or has events on a CPU, counts from the first instruction, which no tick has seen */
+	/*
+	 * a task that is in a cgroup, or has events on a CPU, counts from the first instruction,
+	 * which no tick has seen
+	 */
 	bool is_asked = ap_task_samples_on_a_cpu(t->core) || ap_task_counts_on_a_cpu(t->core) ||
 			ap_core_has_cgroups(host->core);
 	s32 cpu = is_asked ? cpu_of(t->pid, t->tid) : -1;
@@ -263,8 +266,9 @@ void ap_host_cpus_look(struct ap_host *host)
 }
 
 /*
- * Tracepoints and breakpoints: counted in the slots as well, but what their host makes of that is by task.
- * As with raw counters, it is of the CPU where the task was at the last look, at the first of this one.
+ * Tracepoints and breakpoints: counted in the slots as well, but what their host makes of that is
+ * by task.  As with raw counters, it is of the CPU where the task was at the last look, at the
+ * first of this one.
  */
 u32 ap_host_cpu_of_words(struct ap_host *host, struct ap_host_task *t)
 {
@@ -287,7 +291,10 @@ u32 ap_host_cpu_of_words(struct ap_host *host, struct ap_host_task *t)
 									     : 0;
 }
 
-/* Before a parent is forgotten.  There may be many segments, and many that end: no memory is looked at for it but the children's. */
+/*
+ * Before a parent is forgotten.  There may be many segments, and many that end: no memory is looked
+ * at for it but the children's.
+ */
 static void note_children(struct ap_host *host, u32 parent)
 {
 	struct ap_supervisor *sv = host->sv;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Diaries: what the kernel writes down of a task for us, where it permits, in the ring of an event of its own.
- * That is when the task is on a CPU, and samples of what happens inside the kernel.  Where a CPU's event wants to know of
- * switches, and the kernel permits, there is a diary of that CPU as well, which names the next task.  All are read together, by the time
- * of what they say.  Read at ticks, before each request is served and at the task's end;
- * told to the core with the kernel's time, which is the clock that ours follows.
+ * Diaries: what the kernel writes down of a task for us, where it permits, in the ring of an event
+ * of its own.  That is when the task is on a CPU, and samples of what happens inside the kernel.
+ * Where a CPU's event wants to know of switches, and the kernel permits, there is a diary of that
+ * CPU as well, which names the next task.  All are read together, by the time of what they say.
+ * Read at ticks, before each request is served and at the task's end;  told to the core with the
+ * kernel's time, which is the clock that ours follows.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -145,7 +146,10 @@ static bool has_own_diary(const struct ap_host *host, u32 cpu)
 	return host->cpu_diaries && host->cpu_diaries[cpu];
 }
 
-/* Who asks for its own event waits for us, which it would not do natively: it is on a CPU as far as anybody was told. */
+/*
+ * Who asks for its own event waits for us, which it would not do natively: it is on a CPU as far as
+ * anybody was told.
+ */
 static void take_switch(struct ap_host *host, struct ap_host_diary *f,
 			const struct switch_record *r)
 {
@@ -215,8 +219,8 @@ static void take_sample(struct ap_host *host, const struct ap_host_diary *f,
 }
 
 /*
- * While tasks move and diaries are read their samplers come and go one by one: what their diaries have to tell is looked
- * at when that is over, and none that is being read ends.
+ * While tasks move and diaries are read their samplers come and go one by one: what their diaries
+ * have to tell is looked at when that is over, and none that is being read ends.
  */
 void ap_host_diaries_hold(struct ap_host *host)
 {

@@ -88,8 +88,8 @@ void ap_host_file_free(struct ap_host *host, struct ap_host_file *f)
 }
 
 /*
- * To ask where nobody has the pipe open for writing sends the signal of a file that has O_ASYNC: that a writer is found that
- * has it is an answer as well.
+ * To ask where nobody has the pipe open for writing sends the signal of a file that has O_ASYNC:
+ * that a writer is found that has it is an answer as well.
  */
 static bool has_reader(struct ap_host *host, struct ap_host_file *f)
 {
@@ -175,7 +175,10 @@ struct ap_host_file *ap_host_file_named(struct ap_host *host, u64 inode)
 	return ap_host_file_find(host, inode);
 }
 
-/* One for a new file, which may have to be lent by others: they are looked for where they are from then on. */
+/*
+ * One for a new file, which may have to be lent by others: they are looked for where they are from
+ * then on.
+ */
 static int take_ref(struct ap_host *host, const struct ap_host_task *t, s32 fd)
 {
 	int ref = ap_host_fd_ref(host, t, fd);

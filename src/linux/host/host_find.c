@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The task that a program means by a number of its own namespace, and tasks that have ended without a word. */
+/*
+ * The task that a program means by a number of its own namespace, and tasks that have ended without
+ * a word.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -189,7 +192,9 @@ int ap_host_find_task(void *world, struct ap_task *caller, s32 pid, struct ap_ta
 	return exists(host, pidns, pid) ? -EACCES : -ESRCH;
 }
 
-/* Its events stand still from there on, times too: what was not counted is not said to have been. */
+/*
+ * Its events stand still from there on, times too: what was not counted is not said to have been.
+ */
 void ap_host_task_let_leave(struct ap_host *host, struct ap_task *task)
 {
 	struct ap_host_task *t = task ? ap_task_host(task) : NULL;

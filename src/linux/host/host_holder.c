@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who has a descriptor of an event's file: for what cannot be done by our own reference, which is neither end of the pipe.
- * One is remembered, at first the opener; where that has none any more all processes of the session are looked through.
- * All descriptors of an event are of one open file: the kernel gives no second one.
+ * Who has a descriptor of an event's file: for what cannot be done by our own reference, which is
+ * neither end of the pipe.  One is remembered, at first the opener; where that has none any more
+ * all processes of the session are looked through.  All descriptors of an event are of one open
+ * file: the kernel gives no second one.
  *
- * What a descriptor is its link says, which the kernel answers by itself.  To stat others' files would ask their file
- * systems, and those may take for ever.
+ * What a descriptor is its link says, which the kernel answers by itself.  To stat others' files
+ * would ask their file systems, and those may take for ever.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -207,8 +208,8 @@ bool ap_host_file_is_held(struct ap_host *host, struct ap_host_file *f,
 /* --- descriptors of tasks */
 
 /*
- * The folder stays open: its files are found from there in half the time, and it is of the process that was there then,
- * which is looked at once.
+ * The folder stays open: its files are found from there in half the time, and it is of the process
+ * that was there then, which is looked at once.
  */
 static int open_fds(struct ap_host *host, const struct ap_host_task *t)
 {

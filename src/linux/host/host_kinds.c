@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds that nobody counted so far, lanes (abi/sampler.h) and breakpoints.  A process changes its code
- * when a thread of its own enters the cache (engine/count/kinds.c), which one whose threads all sit in loops
- * would never do: they are nudged, by a SIGTRAP that no program would send, which the engine takes to
- * itself.  Only a task that is in code gets one: in a system call it might be felt, and is not needed; and one that
- * is about to enter looks once more after it has said so.
+ * Kinds that nobody counted so far, lanes (abi/sampler.h) and breakpoints.  A process changes its
+ * code when a thread of its own enters the cache (engine/count/kinds.c), which one whose threads
+ * all sit in loops would never do: they are nudged, by a SIGTRAP that no program would send, which
+ * the engine takes to itself.  Only a task that is in code gets one: in a system call it might be
+ * felt, and is not needed; and one that is about to enter looks once more after it has said so.
  *
  * Whoever is not there after a while (stopped, or never scheduled) changes when it runs again.
  *
@@ -36,7 +36,10 @@ static void begin_windows(struct ap_host *host)
 	__atomic_store_n(&windows->gaps, 0, __ATOMIC_RELAXED);
 }
 
-/* Kinds that the session counts from now on; those of models that nobody had switched on are ours to give up. */
+/*
+ * Kinds that the session counts from now on; those of models that nobody had switched on are ours
+ * to give up.
+ */
 static void add_kinds(struct ap_host *host, u64 kinds)
 {
 	u64 had = __atomic_fetch_or(&host->ses->head->kinds, kinds, __ATOMIC_SEQ_CST);
@@ -161,9 +164,10 @@ void ap_host_spread_kinds(struct ap_host *host, u32 asker)
 }
 
 /*
- * Models cost much, so they are given up when nobody wants them; what is exact stays, as it costs little and would
- * cost all code twice.  A while later, since a program that tries out what a kernel knows opens and closes one event after the
- * other.  What a nested command keeps is looked at behind the change, which it may have missed.
+ * Models cost much, so they are given up when nobody wants them; what is exact stays, as it costs
+ * little and would cost all code twice.  A while later, since a program that tries out what a
+ * kernel knows opens and closes one event after the other.  What a nested command keeps is looked
+ * at behind the change, which it may have missed.
  */
 static void drop_models(struct ap_host *host)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The limits of perf events that can be written, /proc/sys/kernel/perf_*: of this session, by root, with the
- * kernel's parser, bounds and errors.  A new value holds from then on; that of the sample rate for what is sampled
- * already as well.
+ * The limits of perf events that can be written, /proc/sys/kernel/perf_*: of this session, by root,
+ * with the kernel's parser, bounds and errors.  A new value holds from then on; that of the sample
+ * rate for what is sampled already as well.
  */
 #include <ctype.h>
 #include <errno.h>

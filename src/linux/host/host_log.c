@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tasks did to their own events in place (struct ap_log, abi/service.h).  The core does it after
- * them, with the counts and the time that they had then, before it has anything else to do with
- * their events.
+ * What tasks did to their own events in place (struct ap_log, abi/service.h).  The core does it
+ * after them, with the counts and the time that they had then, before it has anything else to do
+ * with their events.
  *
- * A task whose log is held does nothing in place: it asks, and waits for its turn.  So between a sync and
- * letting go its events are the core's alone, and what is read of its counters is not older than what
- * it did.  Nobody waits for a task: its entry is committed by one instruction that fails when the log
- * is held.
+ * A task whose log is held does nothing in place: it asks, and waits for its turn.  So between a
+ * sync and letting go its events are the core's alone, and what is read of its counters is not
+ * older than what it did.  Nobody waits for a task: its entry is committed by one instruction that
+ * fails when the log is held.
  */
 #include <string.h>
 
@@ -65,7 +65,10 @@ void ap_host_log_leaves(struct ap_host *host, struct ap_host_task *t)
 	release(t);
 }
 
-/* The program can write there: its counts are no more than it has now, and its time as in a request. */
+/*
+ * The program can write there: its counts are no more than it has now, and its time as in a
+ * request.
+ */
 static void replay(struct ap_host *host, struct ap_host_task *t, const struct ap_log_entry *entry)
 {
 	static const u32 cmd[] = { [AP_LOG_ENABLE] = AP_PERF_IOC_ENABLE,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mappings of tasks, told to the core for events that record them.  What a mapping is the kernel says (/proc/PID/maps): the
- * task names only the range that its call was about, and waits, so that the record is there before anything
- * runs in it.  What a call takes away is looked at before it, and told when it has gone.
+ * Mappings of tasks, told to the core for events that record them.  What a mapping is the kernel
+ * says (/proc/PID/maps): the task names only the range that its call was about, and waits, so that
+ * the record is there before anything runs in it.  What a call takes away is looked at before it,
+ * and told when it has gone.
  */
 #include <elf.h>
 #include <errno.h>
@@ -129,9 +130,10 @@ static s64 read_id(void *arg)
 }
 
 /*
- * The very file that is mapped.  Its path may be another's by now, a device that does something when it is opened even,
- * so it is looked at before; and what the kernel knows of it is enough, since a file system of the program's own may not
- * answer for ever.  That one is read by a process that need not be waited for.
+ * The very file that is mapped.  Its path may be another's by now, a device that does something
+ * when it is opened even, so it is looked at before; and what the kernel knows of it is enough,
+ * since a file system of the program's own may not answer for ever.  That one is read by a process
+ * that need not be waited for.
  */
 static void read_build_id(struct ap_host *host, const struct ap_host_task *t,
 			  struct ap_record_mapping *m, const struct maps_line *l)
@@ -303,7 +305,10 @@ struct unmapped_part {
 	char perms[5];
 };
 
-/* As shmdt(2) finds it: what lies where it was attached, of the first file of which there is such a thing. */
+/*
+ * As shmdt(2) finds it: what lies where it was attached, of the first file of which there is such a
+ * thing.
+ */
 static bool is_of_segment(struct unmapped_part *p, const struct maps_line *l)
 {
 	if (strncmp(l->path, "/SYSV", 5) != 0 || l->start - p->start != l->off)
@@ -315,8 +320,8 @@ static bool is_of_segment(struct unmapped_part *p, const struct maps_line *l)
 }
 
 /*
- * The engine's write protection has cut it, and the kernel, which joins what is protected alike again, never
- * does so with such memory.
+ * The engine's write protection has cut it, and the kernel, which joins what is protected alike
+ * again, never does so with such memory.
  */
 static bool goes_on(const struct unmapped_part *p, const struct maps_line *l)
 {
@@ -450,8 +455,8 @@ void ap_host_unmapped(struct ap_host_task *t, u64 start, u64 end, u32 how)
 }
 
 /*
- * Something is mapped there now: what another thread's call was to take away has gone, though it has not said so
- * yet, and its record comes first.
+ * Something is mapped there now: what another thread's call was to take away has gone, though it
+ * has not said so yet, and its record comes first.
  */
 static void tell_replaced(struct ap_host *host, const struct ap_host_task *by, u64 start, u64 end)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The time that records and control pages have: CLOCK_MONOTONIC at the session's beginning, and from
- * then on the time stamp counter, converted by a constant: a thread needs no system call for it, and all
- * that is written agrees about what came first.  As with the kernel's own clock of perf events, what
- * NTP does to CLOCK_MONOTONIC later on is not followed.
+ * The time that records and control pages have: CLOCK_MONOTONIC at the session's beginning, and
+ * from then on the time stamp counter, converted by a constant: a thread needs no system call for
+ * it, and all that is written agrees about what came first.  As with the kernel's own clock of perf
+ * events, what NTP does to CLOCK_MONOTONIC later on is not followed.
  *
- * The constant is measured between the host's start and the first mapping, which may have to wait for
- * it.  Where the counter is not invariant, or the kernel does not trust it, the kernel is asked each time.
+ * The constant is measured between the host's start and the first mapping, which may have to wait
+ * for it.  Where the counter is not invariant, or the kernel does not trust it, the kernel is asked
+ * each time.
  */
 #include <cpuid.h>
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What tasks are asked to tell of themselves, as their slots say it (AP_ORDER_*), and that there are such tasks at all. */
+/*
+ * What tasks are asked to tell of themselves, as their slots say it (AP_ORDER_*), and that there
+ * are such tasks at all.
+ */
 #include "linux/host/host_internal.h"
 
 static u32 tell_orders(const struct ap_host_task *t)

@@ -4,8 +4,9 @@
  * from a perf descriptor.
  *
  * The pages lie behind the last segment of the session file.  Areas are of 1 page or 1 + 2^n, as
- * perf_event_open(2) has it, and one that was given back is used again for its size; its memory goes
- * back to the kernel at once.  Before a data area lies a page that programs do not see: struct ap_ring.
+ * perf_event_open(2) has it, and one that was given back is used again for its size; its memory
+ * goes back to the kernel at once.  Before a data area lies a page that programs do not see: struct
+ * ap_ring.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -242,7 +243,10 @@ static u64 memlock_pages(const struct ap_host_task *t)
 	return lim.rlim_cur / AP_PAGE_SIZE;
 }
 
-/* As natively: perf_event_mlock_kb for each CPU, and what goes beyond it by the process's own limit. */
+/*
+ * As natively: perf_event_mlock_kb for each CPU, and what goes beyond it by the process's own
+ * limit.
+ */
 static bool may_lock(struct ap_host *host, const struct ap_host_task *t, u64 npages, u64 *npinned)
 {
 	long ncpus = sysconf(_SC_NPROCESSORS_ONLN);

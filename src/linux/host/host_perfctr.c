@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfctr's requests, and what happens to tasks that have a state.  Descriptors are files as those of
- * perf events, without an event; the states behind them are perfctr/virtual.c's, whose world is here.
+ * perfctr's requests, and what happens to tasks that have a state.  Descriptors are files as those
+ * of perf events, without an event; the states behind them are perfctr/virtual.c's, whose world is
+ * here.
  */
 #include <errno.h>
 #include <signal.h>
@@ -243,7 +244,10 @@ static s64 on_state(struct ap_vctr *v, struct ap_host_task *caller, struct ap_sv
 	}
 }
 
-/* Whoever has waited for the owner may ask before we hear of its end.  That may end descriptors as well. */
+/*
+ * Whoever has waited for the owner may ask before we hear of its end.  That may end descriptors as
+ * well.
+ */
 static s64 on_state_of_any(struct ap_host *host, struct ap_vctr *v, struct ap_host_task *caller,
 			   struct ap_svc *svc)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfctr in a session: the service's world is the supervisor's tasks, and each state has a CPU of its
- * own, a model that is fed with what its task has counted.  docs/design/perfctr.md, "In a session".
+ * perfctr in a session: the service's world is the supervisor's tasks, and each state has a CPU of
+ * its own, a model that is fed with what its task has counted.  docs/design/perfctr.md, "In a
+ * session".
  *
  *   host_perfctr.c      requests: the device's ioctls, descriptors, mappings
  *   host_perfctr_cpu.c  a state's CPU: making and feeding it, events and marks in the core

@@ -19,8 +19,8 @@
 #define DEFAULT_CPU "k8"
 
 /*
- * No counter does so many between two looks, not in a week; what a damaged slot says beyond holds up the
- * session for a second at most, and is wrong anyway.
+ * No counter does so many between two looks, not in a week; what a damaged slot says beyond holds
+ * up the session for a second at most, and is wrong anyway.
  */
 #define MOST_EVENTS  (1ULL << 51)
 #define KINDS_OF_ONE 4 /* of one event, about */
@@ -182,8 +182,9 @@ static int mark(struct ap_host_vctr *p, u64 kinds, u64 period)
 }
 
 /*
- * What counter i of the CPU counts for the state.  Registers that no control has can count as well, on CPUs whose
- * counters never stand still; nobody reads those, and nothing is to be counted for them.
+ * What counter i of the CPU counts for the state.  Registers that no control has can count as well,
+ * on CPUs whose counters never stand still; nobody reads those, and nothing is to be counted for
+ * them.
  */
 static u64 counts(const struct ap_host_vctr *p, u32 i)
 {
@@ -196,7 +197,10 @@ static u64 counts(const struct ap_host_vctr *p, u32 i)
 	return 0;
 }
 
-/* Under a filter of system calls there is no new code, so what is not counted down already never overflows. */
+/*
+ * Under a filter of system calls there is no new code, so what is not counted down already never
+ * overflows.
+ */
 static int may_mark(struct ap_host_vctr *p, u64 kinds)
 {
 	const struct ap_host_seg *seg = ap_host_vctr_task(p)->seg;
@@ -231,8 +235,8 @@ static int mark_counter(struct ap_host_vctr *p, u32 i)
 }
 
 /*
- * A page has its mark while nothing counts as well: a control behind a filter of system calls finds its lane in the
- * code then.
+ * A page has its mark while nothing counts as well: a control behind a filter of system calls finds
+ * its lane in the code then.
  */
 static int arm_marks(struct ap_host_vctr *p)
 {
@@ -276,8 +280,9 @@ void ap_host_vctr_disarm(struct ap_host_vctr *p)
 /* --- what programs read themselves */
 
 /*
- * The page as perfctr's programs know it.  Its clock starts now: they add the CPU's own time stamps.
- * A CPU without rdpmc must not say that there is a clock: 64-bit libraries take that for leave to use it.
+ * The page as perfctr's programs know it.  Its clock starts now: they add the CPU's own time
+ * stamps.  A CPU without rdpmc must not say that there is a clock: 64-bit libraries take that for
+ * leave to use it.
  */
 static void write_page(const struct ap_host_vctr *p)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfctr's global counters: those of CPUs, whoever runs there.  There is one set of them in a session, with
- * a model and a driver of as many CPUs as the machine has; states of threads have CPUs of their own, and
- * neither disturbs the other.  What a CPU has counted is host_cpu.c's answer, so that the sum over CPUs is
- * the session's total.
+ * perfctr's global counters: those of CPUs, whoever runs there.  There is one set of them in a
+ * session, with a model and a driver of as many CPUs as the machine has; states of threads have
+ * CPUs of their own, and neither disturbs the other.  What a CPU has counted is host_cpu.c's
+ * answer, so that the sum over CPUs is the session's total.
  *
- * CONTROL says what a CPU is to count, START begins with all that have something, and STOP ends it: then
- * controls are gone, and sums can be read until the next CONTROL.  docs/design/perfctr.md, "Global counters".
+ * CONTROL says what a CPU is to count, START begins with all that have something, and STOP ends it:
+ * then controls are gone, and sums can be read until the next CONTROL.  docs/design/perfctr.md,
+ * "Global counters".
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -142,7 +143,9 @@ static u64 kinds_of(const struct ap_host_gctr *g, const struct cpu *c)
 	return kinds;
 }
 
-/* As an event of the CPU that the caller opens: a caller that may not have that may not have this. */
+/*
+ * As an event of the CPU that the caller opens: a caller that may not have that may not have this.
+ */
 static int keep(struct ap_host *host, struct ap_host_task *caller, u32 i)
 {
 	struct cpu *c = &host->gctr->of[i];

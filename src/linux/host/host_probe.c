@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes in the text of programs: events of the kernel's uprobe PMU, and tracepoints that were made by uprobe_events.
+ * Probes in the text of programs: events of the kernel's uprobe PMU, and tracepoints that were made
+ * by uprobe_events.
  *
- * The kernel puts an int3 into the program's text and knows it by its address; translated code would have it at another one.  So
- * of tasks in the session the engine counts: the file is found here, once, and the engine looks for the instruction wherever code of
- * that file is translated (engine/watch/watch.c, returns.c).  What a sample has as RAW is made here of the probe's line (probe_form.c).
+ * The kernel puts an int3 into the program's text and knows it by its address; translated code
+ * would have it at another one.  So of tasks in the session the engine counts: the file is found
+ * here, once, and the engine looks for the instruction wherever code of that file is translated
+ * (engine/watch/watch.c, returns.c).  What a sample has as RAW is made here of the probe's line
+ * (probe_form.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -119,7 +122,10 @@ static int look_at(struct ap_host *host, const struct ap_host_task *caller,
 	type = attr->type > AP_PERF_TYPE_BREAKPOINT ? ap_host_number_in(UPROBE_TYPE) : 0;
 	if (!type || attr->type != type)
 		return 1;
-	/* as the kernel's, which asks for CAP_PERFMON at every perf_event_paranoid, and before all else */
+	/*
+	 * as the kernel's, which asks for CAP_PERFMON at every perf_event_paranoid, and before all
+	 * else
+	 */
 	if (!ap_host_is_privileged(host, caller->core))
 		return -EACCES;
 	p->offset = attr->config2;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prompts: events of the kernel's on threads of the session, each of which sends its thread a SIGTRAP where
- * it overflows (attr.sigtrap), that the engine takes to itself.  Page faults are seen that way, and clocks tick
- * to the nanosecond.  They are open while a sampler of the task is armed that needs them.
+ * Prompts: events of the kernel's on threads of the session, each of which sends its thread a
+ * SIGTRAP where it overflows (attr.sigtrap), that the engine takes to itself.  Page faults are seen
+ * that way, and clocks tick to the nanosecond.  They are open while a sampler of the task is armed
+ * that needs them.
  *
- * Only what happens in user mode prompts: a system call would be ended by the signal.  Who may not be sent
- * any signal (a filter of the program's may not allow the handler's return, or the engine has gone) is quiet.  So is
- * a task of which the kernel does not say that it counts in its segment: it may be any process, which a SIGTRAP would end.
+ * Only what happens in user mode prompts: a system call would be ended by the signal.  Who may not
+ * be sent any signal (a filter of the program's may not allow the handler's return, or the engine
+ * has gone) is quiet.  So is a task of which the kernel does not say that it counts in its segment:
+ * it may be any process, which a SIGTRAP would end.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -67,7 +69,10 @@ int ap_host_may_sample(void *world, u32 source)
 	return can ? 0 : -EOPNOTSUPP;
 }
 
-/* What the task's armed samplers want: bits of enum ap_prompt_kind, and the shortest of their clocks. */
+/*
+ * What the task's armed samplers want: bits of enum ap_prompt_kind, and the shortest of their
+ * clocks.
+ */
 static u32 wanted(const struct ap_host *host, const struct ap_host_task *t, u64 *ns)
 {
 	const u32 both = 1U << AP_PROMPT_MIN | 1U << AP_PROMPT_MAJ;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samplers in the session file: which thread has which, and threads told of changes.  The core fills them
- * (ops->sampler_*); here is where they lie, in which slot's list they are, and what becomes of that
- * when their task gets another slot.  docs/design/sampling.md.
+ * Samplers in the session file: which thread has which, and threads told of changes.  The core
+ * fills them (ops->sampler_*); here is where they lie, in which slot's list they are, and what
+ * becomes of that when their task gets another slot.  docs/design/sampling.md.
  *
- * A sampler's marks are of `carried` + the slot's count, which is the task's count as the core has it:
- * so an exec changes carried, and nothing else.
+ * A sampler's marks are of `carried` + the slot's count, which is the task's count as the core has
+ * it:  so an exec changes carried, and nothing else.
  *
  * What a process writes into its samplers is its own loss: links and numbers are ours, in private
  * memory, and never read back from there.
@@ -73,8 +73,9 @@ static struct ap_host_file *file_of(const struct ap_host_sampler *o)
 /* --- lanes */
 
 /*
- * One that nobody samples by.  Not the lane of instructions: it may carry their counts, and clocks are looked at by it.
- * Each in its turn, as what was just given up is likely to be asked for again.
+ * One that nobody samples by.  Not the lane of instructions: it may carry their counts, and clocks
+ * are looked at by it.  Each in its turn, as what was just given up is likely to be asked for
+ * again.
  */
 static int find_unused(struct ap_host *host, u32 *lane)
 {

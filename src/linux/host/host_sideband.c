@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happens to tasks, told to the core for events that record it: births with their names, names, images,
- * namespaces.  Mappings are host_mapped.c's.
+ * What happens to tasks, told to the core for events that record it: births with their names,
+ * names, images, namespaces.  Mappings are host_mapped.c's.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -41,7 +41,9 @@ static void inner_names(const struct ap_host_task *t, struct ap_task_names *out)
 	out->ptid = t->parent_tid > 0 ? ap_pidns_inner(t->parent_pid, t->parent_tid) : 0;
 }
 
-/* Without a parent of the session's it is whoever /proc names; which of its threads nobody knows. */
+/*
+ * Without a parent of the session's it is whoever /proc names; which of its threads nobody knows.
+ */
 static s32 outer_parent(const struct ap_host_task *t)
 {
 	struct ap_proc_stat st;
@@ -70,7 +72,10 @@ void ap_host_task_names(void *world, const struct ap_event *event, void *host_ta
 	inner_names(t, out);
 }
 
-/* In the kernel's order: *_NS_INDEX.  Those of a new task its maker's events hear of, and those of the CPU. */
+/*
+ * In the kernel's order: *_NS_INDEX.  Those of a new task its maker's events hear of, and those of
+ * the CPU.
+ */
 static s64 tell_namespaces(struct ap_host *host, struct ap_host_task *by, struct ap_host_task *t)
 {
 	static const char *const names[] = { "net", "uts", "ipc", "pid", "user", "mnt", "cgroup" };

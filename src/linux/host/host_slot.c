@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands in a party's file of the tasks that the core knows: segments, slots, and what they have counted.
+ * What stands in a party's file of the tasks that the core knows: segments, slots, and what they
+ * have counted.
  *
  * A task's raw counters are what its slot has, after what its former images had.  They are read at
  * most once per moment (ap_host.epoch), so that all members of a group, and all that one request

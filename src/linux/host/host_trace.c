@@ -5,8 +5,8 @@
  * signal that ends a thread, and sys_exit of the call that it was in.  docs/design/tracepoints.md.
  *
  * A task remembers something of those tracepoints only that somebody has asked for.  CPUs have what
- * their tasks have counted there, all of it or none: so all tasks are known while events of CPUs want
- * that (ap_hw_event.wants_tasks), and an ending one is looked at for the last time.
+ * their tasks have counted there, all of it or none: so all tasks are known while events of CPUs
+ * want that (ap_hw_event.wants_tasks), and an ending one is looked at for the last time.
  */
 #include <errno.h>
 #include <stdlib.h>

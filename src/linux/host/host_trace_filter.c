@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filters of tracepoints, in the session's head, where every thread finds them: events with the same one share it.  Places
- * are taken in turns, so that a thread that still looks at one which was given back does not find another's there.
+ * Filters of tracepoints, in the session's head, where every thread finds them: events with the
+ * same one share it.  Places are taken in turns, so that a thread that still looks at one which was
+ * given back does not find another's there.
  */
 #include <errno.h>
 #include <string.h>
@@ -70,7 +71,10 @@ void ap_host_trace_unfilter(void *world, u32 id)
 	__atomic_store_n(&head->trace_filters, head->trace_filters - 1, __ATOMIC_RELEASE);
 }
 
-/* The kernel ends a call in a task's place: what its exits record is all that filters can ask for here. */
+/*
+ * The kernel ends a call in a task's place: what its exits record is all that filters can ask for
+ * here.
+ */
 u64 ap_host_trace_passed(const struct ap_session *head, u32 tid, u64 nr, s64 ret)
 {
 	const struct {

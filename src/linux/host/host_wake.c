@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What poll says of a perf descriptor, and its signals: by the pipe that it is.  An event that has a
- * buffer has a writer, which is us; POLLIN is a byte in the pipe, POLLHUP its close, and a descriptor
- * with O_ASYNC has its signal from the kernel when we write; its receiver and its kind are those of fcntl(2).
- * POLLERR no pipe's reader has: it is POLLHUP here, and the task puts it right (service/poll.c).
+ * What poll says of a perf descriptor, and its signals: by the pipe that it is.  An event that has
+ * a buffer has a writer, which is us; POLLIN is a byte in the pipe, POLLHUP its close, and a
+ * descriptor with O_ASYNC has its signal from the kernel when we write; its receiver and its kind
+ * are those of fcntl(2).  POLLERR no pipe's reader has: it is POLLHUP here, and the task puts it
+ * right (service/poll.c).
  *
- * Only an overflow is a signal.  All else that the kernel would send one for is done while the file has
- * nobody to send it to.
+ * Only an overflow is a signal.  All else that the kernel would send one for is done while the file
+ * has nobody to send it to.
  *
- * Natively poll takes POLLIN with it; the task tells of it (AP_SVC_POLLED), and the byte is taken out.
+ * Natively poll takes POLLIN with it; the task tells of it (AP_SVC_POLLED), and the byte is taken
+ * out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -96,8 +98,8 @@ struct quiet {
 };
 
 /*
- * Who sets an owner gives it rights to send: they must be those that it had.  A kernel that does not tell them has them
- * changed by no task that may do more than the program.
+ * Who sets an owner gives it rights to send: they must be those that it had.  A kernel that does
+ * not tell them has them changed by no task that may do more than the program.
  */
 static bool may_set_owner(int fd)
 {

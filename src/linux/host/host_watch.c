@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Breakpoints: the session's list of watched addresses, one entry for all that watch the same, and what
- * each watch has counted.  engine/watch/watch.c and data.c count, per thread.
+ * Breakpoints: the session's list of watched addresses, one entry for all that watch the same, and
+ * what each watch has counted.  engine/watch/watch.c and data.c count, per thread.
  *
- * A CPU's breakpoint is a watch of every task, whose count goes to the CPU where its task is.  All CPUs'
- * on the same share these.
+ * A CPU's breakpoint is a watch of every task, whose count goes to the CPU where its task is.  All
+ * CPUs' on the same share these.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -59,8 +59,9 @@ static bool is_same(const struct ap_session *s, u32 k, const struct ap_world_bp 
 }
 
 /*
- * The watch's place, or one for it; AP_WATCH_MAX where there is none.  Places are given in turn: a thread that has found its hit
- * when the watch ends counts in the place a little later, where the next watch must not have begun.
+ * The watch's place, or one for it; AP_WATCH_MAX where there is none.  Places are given in turn: a
+ * thread that has found its hit when the watch ends counts in the place a little later, where the
+ * next watch must not have begun.
  */
 static u32 find_place(const struct ap_host *host, const struct ap_world_bp *bp)
 {
@@ -78,7 +79,10 @@ static u32 find_place(const struct ap_host *host, const struct ap_world_bp *bp)
 	return place;
 }
 
-/* Those that tasks of the party watch; of all parties but the session owner's where party is 0.  As bits. */
+/*
+ * Those that tasks of the party watch; of all parties but the session owner's where party is 0.  As
+ * bits.
+ */
 static u32 places_of(const struct ap_host *host, u32 party)
 {
 	u32 places = 0, of;
@@ -380,8 +384,9 @@ void ap_host_watch_tell(struct ap_host *host, struct ap_host_task *t)
 }
 
 /*
- * It is raised in one more process, or one fewer, which may be in code that is linked in a loop.  Told first: a
- * process that acknowledges what is announced has raised and lowered what was told before.
+ * It is raised in one more process, or one fewer, which may be in code that is linked in a loop.
+ * Told first: a process that acknowledges what is announced has raised and lowered what was told
+ * before.
  */
 static void tell_counters(struct ap_host *host, u32 place)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Software counters that only the kernel has.  Where it permits, its own event on the task counts
- * them, from the first time that somebody asks; else /proc says what it knows, which is nothing about
- * the mode that a fault was taken in.  Both include what the engine and its requests cause, but for the faults
- * that end in signals of the engine's.
+ * them, from the first time that somebody asks; else /proc says what it knows, which is nothing
+ * about the mode that a fault was taken in.  Both include what the engine and its requests cause,
+ * but for the faults that end in signals of the engine's.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -133,7 +133,10 @@ static bool from_proc(const struct ap_host_task *t, enum ap_world_counter which,
 	}
 }
 
-/* What the engine has had of the kernel's faults; a slot that the task has no more keeps what it had. */
+/*
+ * What the engine has had of the kernel's faults; a slot that the task has no more keeps what it
+ * had.
+ */
 static u64 own_faults(struct ap_host_task *t)
 {
 	u64 now;
@@ -166,9 +169,9 @@ static bool has_own(enum ap_world_counter which)
 }
 
 /*
- * The event is as old as the first question, and a child that was counted from its birth may be asked about
- * much later: what it did before is in /proc.  Faults before that are taken for the user's: a new thread
- * or process touches its stack and copies pages, and in the kernel hardly any.
+ * The event is as old as the first question, and a child that was counted from its birth may be
+ * asked about much later: what it did before is in /proc.  Faults before that are taken for the
+ * user's: a new thread or process touches its stack and copies pages, and in the kernel hardly any.
  */
 static void begin(struct ap_host_task *t, enum ap_world_counter which)
 {
@@ -226,7 +229,10 @@ void ap_host_world_born(struct ap_host_task *t, const struct ap_host_task *maker
 {
 	if (!ap_host_world_splits(maker))
 		return;
-	/* with those of all modes: what /proc counts until somebody asks is more than the modes' sum */
+	/*
+	 * with those of all modes: what /proc counts until somebody asks is more than the modes'
+	 * sum
+	 */
 	for (u32 i = 0; i < AP_WORLD_CONTEXT_SWITCHES; i++)
 		if (maker->world_fd[i] >= 0 && t->world_fd[i] == AP_HOST_FD_NONE)
 			begin(t, (enum ap_world_counter)i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arguments of probes, as uprobe_events has them: [NAME=]FETCH[:TYPE], where FETCH is %REG, $stack, $stackN, $retval, \NUMBER, or
- * +|-[u]OFFSET(FETCH).  Of types the numbers are known.
+ * Arguments of probes, as uprobe_events has them: [NAME=]FETCH[:TYPE], where FETCH is %REG, $stack,
+ * $stackN, $retval, \NUMBER, or +|-[u]OFFSET(FETCH).  Of types the numbers are known.
  */
 #include "linux/host/probe_form.h"
 

@@ -7,11 +7,14 @@
 #include "abi/session.h"
 
 /*
- * The arguments of a line of uprobe_events, behind its path.  -EOPNOTSUPP: there are some that we do not make: strings, arrays,
- * bit fields, what is at a symbol.
+ * The arguments of a line of uprobe_events, behind its path.  -EOPNOTSUPP: there are some that we
+ * do not make: strings, arrays, bit fields, what is at a symbol.
  */
 AP_MUST_CHECK int ap_probe_form_parse(const char *args, struct ap_probe_form *form);
-/* The session's number of this form, from 1 on.  It is free again when it has no user.  -ENOSPC: there are too many. */
+/*
+ * The session's number of this form, from 1 on.  It is free again when it has no user.  -ENOSPC:
+ * there are too many.
+ */
 AP_MUST_CHECK int ap_probe_form_take(struct ap_session *s, const struct ap_probe_form *form,
 				     u32 *number);
 

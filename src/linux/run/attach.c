@@ -276,7 +276,10 @@ static int new_party(struct attach *at, const char *creds)
 	return 0;
 }
 
-/* With those that could trace it anyway, and nobody else: it may be another user's (docs/design/trust.md). */
+/*
+ * With those that could trace it anyway, and nobody else: it may be another user's
+ * (docs/design/trust.md).
+ */
 static int find_party(struct attach *at)
 {
 	char own[AP_CREDS_TEXT], creds[AP_CREDS_TEXT];

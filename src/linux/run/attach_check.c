@@ -93,7 +93,9 @@ static bool is_frozen(pid_t pid)
 	return false;
 }
 
-/* A vfork child, or one whose parent left it the memory: the engine would be in the other one too. */
+/*
+ * A vfork child, or one whose parent left it the memory: the engine would be in the other one too.
+ */
 static bool shares_memory(pid_t pid, pid_t other)
 {
 	return other > 0 && syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Leaving a process that was attached to.  Its threads are brought to where the program's state is
- * complete, one by one, while the others run: a thread that waits in a system call of the program's is
- * stopped there; one in translated code comes to the dispatcher by itself once the cache is flushed.
- * When all are parked, and stopped, the program's state is loaded into them at once.
+ * complete, one by one, while the others run: a thread that waits in a system call of the program's
+ * is stopped there; one in translated code comes to the dispatcher by itself once the cache is
+ * flushed.  When all are parked, and stopped, the program's state is loaded into them at once.
  */
 #include <errno.h>
 #include <signal.h>
@@ -221,7 +221,9 @@ static void tidy(struct detach *d, const struct ap_stopped_task *t)
 	d->had_stop |= r.had_stop;
 }
 
-/* All threads get the program's state, which they keep should we be killed; then nobody needs ours. */
+/*
+ * All threads get the program's state, which they keep should we be killed; then nobody needs ours.
+ */
 static int load_all(struct detach *d)
 {
 	struct ap_stopped_task *tasks = d->stopped.tasks, first = tasks[0];

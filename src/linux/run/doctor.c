@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each check does what a session would do, in a child where that could hurt, and says what came of it.  Files under
- * /proc are read only to say why.
+ * Each check does what a session would do, in a child where that could hurt, and says what came of
+ * it.  Files under /proc are read only to say why.
  */
 #include "linux/run/doctor.h"
 
@@ -113,7 +113,10 @@ static void check_calls(struct ap_doctor_finding *f)
 	advise(f, "let it through (docker: another --security-opt seccomp=PROFILE)");
 }
 
-/* A child that waits to be killed; with is_foreign it is init's, as programs are that others have started. */
+/*
+ * A child that waits to be killed; with is_foreign it is init's, as programs are that others have
+ * started.
+ */
 static pid_t begin_child(bool is_foreign)
 {
 	pid_t pid = -1, first;

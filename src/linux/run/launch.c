@@ -6,10 +6,11 @@
  * The child execs with every signal blocked when it is to be injected: none may arrive between
  * its first instruction and the engine.  The engine installs the command's own mask.
  *
- * A child that is to be counted shares our memory until its exec, as one of vfork() does, but that we run on: we have to
- * seize it.  A fork would copy the tables of our pages, and each page that either writes: a fifth of a millisecond.  So
- * the child's code (child_main() and what it calls) makes system calls of its own, as errno is ours, and
- * writes nowhere but to its stack.  In a session around us, or with a sanitizer, it is a fork.
+ * A child that is to be counted shares our memory until its exec, as one of vfork() does, but that
+ * we run on: we have to seize it.  A fork would copy the tables of our pages, and each page that
+ * either writes: a fifth of a millisecond.  So the child's code (child_main() and what it calls)
+ * makes system calls of its own, as errno is ours, and writes nowhere but to its stack.  In a
+ * session around us, or with a sanitizer, it is a fork.
  */
 #include "linux/run/launch.h"
 

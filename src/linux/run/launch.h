@@ -52,7 +52,10 @@ void ap_launch_fini(struct ap_launch *l);
 /* Kills and reaps a child that has not been let go. */
 void ap_launch_abort(struct ap_launch *l);
 
-/* Places fd at the top of the descriptor range; what RLIMIT_NOFILE was raised by is added to *share. */
+/*
+ * Places fd at the top of the descriptor range; what RLIMIT_NOFILE was raised by is added to
+ * *share.
+ */
 AP_MUST_CHECK int ap_fd_to_top(int fd, u32 *share);
 
 #endif

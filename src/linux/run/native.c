@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run without an engine of ours: a command, or processes that run already, and what the kernel (or
- * the session around us) counts of them.
+ * A run without an engine of ours: a command, or processes that run already, and what the kernel
+ * (or the session around us) counts of them.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * anyperf inside a session of anyperf: the engine that runs us counts our command as well, and the
- * session's core serves our perf_event_open.  A part of the tree of our own (a root) says what of it
- * was not counted and what runs on.  The outer supervisor serves its execs and folds its segments.
+ * session's core serves our perf_event_open.  A part of the tree of our own (a root) says what of
+ * it was not counted and what runs on.  The outer supervisor serves its execs and folds its
+ * segments.
  */
 #include <errno.h>
 #include <signal.h>

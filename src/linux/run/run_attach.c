@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run about processes that run already: brought into a session, or, where nothing needs the engine,
- * only watched.  A command may stand beside them.
+ * A run about processes that run already: brought into a session, or, where nothing needs the
+ * engine, only watched.  A command may stand beside them.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's part of a run: which tasks it may open events on, when it begins, and its last readings.
+ * The client's part of a run: which tasks it may open events on, when it begins, and its last
+ * readings.
  */
 #include <errno.h>
 #include <string.h>

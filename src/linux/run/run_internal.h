@@ -61,7 +61,9 @@ void ap_signals_for_command(const void *saved);
 
 /* Forks the child that will exec; session_fd -1 is a native one. */
 AP_MUST_CHECK int ap_run_fork(struct ap_run_state *run, int session_fd, u32 nested_root);
-/* Has events opened on it, and lets it exec.  Not 0: a line was said, it is gone; the exit status. */
+/*
+ * Has events opened on it, and lets it exec.  Not 0: a line was said, it is gone; the exit status.
+ */
 AP_MUST_CHECK int ap_run_let_go(struct ap_run_state *run, bool as_native);
 /* 0 when the child did exec (or was killed), else a line was said; the exit status. */
 AP_MUST_CHECK int ap_run_explain_failure(struct ap_run_state *run);
@@ -88,8 +90,8 @@ void ap_run_detach(struct ap_run_state *run);
 
 /* native.c */
 /*
- * Runs the command, or watches targets, without an engine of ours; in a session around us the command
- * counts for nested_root.
+ * Runs the command, or watches targets, without an engine of ours; in a session around us the
+ * command counts for nested_root.
  */
 AP_MUST_CHECK int ap_run_native(struct ap_run_state *run, u32 nested_root);
 

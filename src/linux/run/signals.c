@@ -18,7 +18,10 @@ void ap_signals_take(struct ap_saved_signals *saved)
 				  .sa_flags = SA_SIGINFO | SA_RESTART };
 	sigset_t set;
 
-	/* blocked but for while the supervisor sleeps: the kernel keeps them even where they were ignored */
+	/*
+	 * blocked but for while the supervisor sleeps: the kernel keeps them even where they were
+	 * ignored
+	 */
 	ap_supervisor_sigset(&set);
 	sigprocmask(SIG_BLOCK, &set, &saved->mask);
 	/* an inherited SIG_IGN of SIGCHLD would reap our children for us */
@@ -54,7 +57,9 @@ void ap_signals_give_back(const struct ap_saved_signals *saved)
 	const struct timespec now = { 0 };
 	sigset_t set;
 
-	/* what came for the command, or of tasks that we have reaped, is nobody's business any more */
+	/*
+	 * what came for the command, or of tasks that we have reaped, is nobody's business any more
+	 */
 	ap_supervisor_sigset(&set);
 	for (int sig = 1; sig < NSIG; sig++)
 		if (sigismember(&saved->mask, sig) > 0)

@@ -2,12 +2,13 @@
 /*
  * Sleeping at the doorbell.  A futex cannot be waited for together with descriptors.  What must be
  * fast is the answer to a request, which comes by the futex: so the supervisor sleeps there, and a
- * thread polls the descriptors and rings for them.  It is made with the first descriptor: a program of one
- * process needs none, as signals, ends and stops of children of ours among them, interrupt the sleep.
+ * thread polls the descriptors and rings for them.  It is made with the first descriptor: a program
+ * of one process needs none, as signals, ends and stops of children of ours among them, interrupt
+ * the sleep.
  *
- * After a request the supervisor looks for a while before it sleeps: a task that measures asks again soon,
- * and to be woken costs more than the answer.  That works if the two have a CPU each, which shows: the
- * task is then found looking for its answer and not asleep.
+ * After a request the supervisor looks for a while before it sleeps: a task that measures asks
+ * again soon, and to be woken costs more than the answer.  That works if the two have a CPU each,
+ * which shows: the task is then found looking for its answer and not asleep.
  */
 #include <errno.h>
 #include <limits.h>
@@ -60,8 +61,8 @@ void ap_supervisor_sigset(sigset_t *set)
 }
 
 /*
- * Whose owner sleeps; handlers run then and never else, in the one thread that has them.  Volatile: a compiler knows of
- * pthread_sigmask() that it calls nothing here, and not that a signal does.
+ * Whose owner sleeps; handlers run then and never else, in the one thread that has them.  Volatile:
+ * a compiler knows of pthread_sigmask() that it calls nothing here, and not that a signal does.
  */
 static struct ap_doorbell *volatile sleeper;
 
@@ -252,7 +253,10 @@ void ap_doorbell_wait(struct ap_doorbell *bell, u64 ns)
 		sleep_at(bell, &timeout);
 		__atomic_store_n(asleep, 0, __ATOMIC_SEQ_CST);
 	}
-	/* also where there was no time to look: a supervisor that finds no CPU here sleeps, and costs a wake */
+	/*
+	 * also where there was no time to look: a supervisor that finds no CPU here sleeps, and
+	 * costs a wake
+	 */
 	say_cpu(bell);
 	bell->seen = read_word(bell);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parties: files that tasks of the same credentials write (docs/design/trust.md).  A party's memory before its segments is
- * mapped as the first one's is, with the head in its place, so that what is of a party is found from that party's head.
+ * Parties: files that tasks of the same credentials write (docs/design/trust.md).  A party's memory
+ * before its segments is mapped as the first one's is, with the head in its place, so that what is
+ * of a party is found from that party's head.
  *
- * A number is used again when nobody is left in its party.  Segments are numbered on from where the last party of that number
- * ended, so that none is used twice.
+ * A number is used again when nobody is left in its party.  Segments are numbered on from where the
+ * last party of that number ended, so that none is used twice.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +21,10 @@
 #include "linux/session/session.h"
 
 /*
- * Whoever has left the first party can leave as often as they like, by user namespaces of their own for instance.  All of them
- * together get half of the numbers, and those that come of one that left the first party a quarter of that: what the
- * session's owner has started, or attaches to, finds one.
+ * Whoever has left the first party can leave as often as they like, by user namespaces of their own
+ * for instance.  All of them together get half of the numbers, and those that come of one that left
+ * the first party a quarter of that: what the session's owner has started, or attaches to, finds
+ * one.
  */
 #define OTHERS_MAX (AP_PARTY_MAX / 2)
 #define ORIGIN_MAX (OTHERS_MAX / 4)
@@ -93,7 +95,10 @@ void ap_session_kinds_look(const struct ap_session_file *s)
 		__atomic_fetch_or(&s->head->kinds, wanted, __ATOMIC_SEQ_CST);
 }
 
-/* The head can be mapped for writing no more, but its mapping can be had twice: nothing is moved where nothing is old. */
+/*
+ * The head can be mapped for writing no more, but its mapping can be had twice: nothing is moved
+ * where nothing is old.
+ */
 static int map_again(const struct ap_session_file *s, u8 *to, u64 from, u64 end)
 {
 	void *p = mremap((u8 *)s->head + from, 0, end - from, MREMAP_MAYMOVE | MREMAP_FIXED,
@@ -127,7 +132,10 @@ static int make_file(const struct ap_session_file *s, struct ap_session_file *f)
 
 	if (fstat(f->fd, &st) || fstat(s->fd, &first))
 		return -errno;
-	/* no other kind of file is on the kernel's own mount, where memfds are, and has no seals yet */
+	/*
+	 * no other kind of file is on the kernel's own mount, where memfds are, and has no seals
+	 * yet
+	 */
 	if (!S_ISREG(st.st_mode) || st.st_dev != first.st_dev || st.st_size ||
 	    fcntl(f->fd, F_GET_SEALS) & ~SEAL_EXEC)
 		return -EBADF;

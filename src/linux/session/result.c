@@ -85,7 +85,10 @@ static int take_own_notes(struct ap_run_result *res, const struct ap_session_fil
 	int ret = 0;
 
 	for (u32 i = 0; i < s->nnotes && !ret; i++) {
-		/* tasks can write which root is within which; a report of the whole session does not ask */
+		/*
+		 * tasks can write which root is within which; a report of the whole session does
+		 * not ask
+		 */
 		if (root && !ap_root_is_within(s, s->notes[i].root, root))
 			continue;
 		take_text(text, s->notes[i].text);

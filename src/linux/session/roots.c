@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Roots: parts of the session's tree that somebody asks about: what was not counted in them, and what
- * was cut short.  Root 0 is the session's; each nested anyperf takes one for its command and gives it
- * back.  There are few, so they are used again: the supervisor merges a
- * root that was given back into its parent once no segment names it.
+ * Roots: parts of the session's tree that somebody asks about: what was not counted in them, and
+ * what was cut short.  Root 0 is the session's; each nested anyperf takes one for its command and
+ * gives it back.  There are few, so they are used again: the supervisor merges a root that was
+ * given back into its parent once no segment names it.
  */
 #include "linux/session/errors.h"
 #include "linux/session/session.h"

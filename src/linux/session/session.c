@@ -2,10 +2,11 @@
 /*
  * Making and mapping the session's files, segments' pages, and notes.
  *
- * The files are sparse.  A party's is as long as RLIMIT_FSIZE lets it be: ftruncate is the only operation that
- * the limit touches, later stores through mappings are not.  Lengths are sealed, so no process
- * can take pages away under another's feet.  The head can be written by the mapping that is made
- * before it is sealed, and its copies in forks of ours, and in no other way (docs/design/trust.md).
+ * The files are sparse.  A party's is as long as RLIMIT_FSIZE lets it be: ftruncate is the only
+ * operation that the limit touches, later stores through mappings are not.  Lengths are sealed, so
+ * no process can take pages away under another's feet.  The head can be written by the mapping that
+ * is made before it is sealed, and its copies in forks of ours, and in no other way
+ * (docs/design/trust.md).
  */
 #include "linux/session/session.h"
 
@@ -145,8 +146,9 @@ static bool has_huge_pages(void)
 }
 
 /*
- * The engine's code, up to what is written in each process; before the seal, after which not even we can change it.  A
- * huge page for code and data is quicker, so there this is none: bench/short.sh.
+ * The engine's code, up to what is written in each process; before the seal, after which not even
+ * we can change it.  A huge page for code and data is quicker, so there this is none:
+ * bench/short.sh.
  */
 static u64 write_image(const struct ap_session_file *s, const struct ap_blob_header *header)
 {
@@ -158,8 +160,8 @@ static u64 write_image(const struct ap_session_file *s, const struct ap_blob_hea
 }
 
 /*
- * From here on nobody can make a mapping of the head that can be written.  A kernel that does not know the seal is left
- * with the file's mode, and a descriptor that is for reading.
+ * From here on nobody can make a mapping of the head that can be written.  A kernel that does not
+ * know the seal is left with the file's mode, and a descriptor that is for reading.
  */
 static int seal(struct ap_session_file *s, const struct ap_blob_header *image)
 {
@@ -261,7 +263,10 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 		cfg->flags & AP_F_COUNT ? (AP_KINDS_BASE & ~AP_KINDS_TRANSFERS) | cfg->kinds : 0;
 	s->head->model_sample = cfg->model_sample;
 	s->head->model_seed = seed_of(cfg->flags);
-	/* code without a log counts the instructions till it is to be left (engine/access/feed_gap.c) */
+	/*
+	 * code without a log counts the instructions till it is to be left
+	 * (engine/access/feed_gap.c)
+	 */
 	s->head->lanes[0] = AP_KIND_BIT(AP_KIND_INSTR);
 	s->head->nlanes = cfg->model_sample > 1;
 	set_switches(s->head, cfg->switches);
@@ -329,7 +334,10 @@ void ap_session_close(struct ap_session_file *s)
 	*s = (struct ap_session_file){ .fd = -1, .head_fd = -1 };
 }
 
-/* Known to be taken.  What stands in the file others than the supervisor take for it, as far as there is room. */
+/*
+ * Known to be taken.  What stands in the file others than the supervisor take for it, as far as
+ * there is room.
+ */
 static u32 known(const struct ap_session_file *s)
 {
 	u32 n = s->known ? s->known : ap_segs_known(s->head, s->party);
@@ -338,8 +346,8 @@ static u32 known(const struct ap_session_file *s)
 }
 
 /*
- * Who takes a segment tries numbers behind those that are known, and not so many of them: memory behind that is nobody's
- * segment, and numbers are not used up by it.
+ * Who takes a segment tries numbers behind those that are known, and not so many of them: memory
+ * behind that is nobody's segment, and numbers are not used up by it.
  */
 static u32 credible(const struct ap_session_file *s)
 {
@@ -379,8 +387,9 @@ u32 ap_session_said_segs(const struct ap_session_file *s)
 }
 
 /*
- * Pages of a segment are there from the moment that it is taken; one whose number was only given out will be seen when it
- * is.  So the number that tasks write is not needed, and only mended for tasks that take the next.
+ * Pages of a segment are there from the moment that it is taken; one whose number was only given
+ * out will be seen when it is.  So the number that tasks write is not needed, and only mended for
+ * tasks that take the next.
  */
 u32 ap_session_nsegs(const struct ap_session_file *s)
 {
@@ -532,7 +541,9 @@ static void keep_note(struct ap_session_file *s, const struct ap_note *note)
 	s->notes[s->nnotes++] = *note;
 }
 
-/* For an anyperf inside of the session, which reads the file; and for us, where no task can write. */
+/*
+ * For an anyperf inside of the session, which reads the file; and for us, where no task can write.
+ */
 void ap_session_note(struct ap_session_file *s, const struct ap_note_args *args)
 {
 	struct ap_note own = { .kind = args->kind, .pid = args->pid, .root = args->root };

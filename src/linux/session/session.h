@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The session's files seen from the supervisor: making them, handing out segments, what was cut short,
- * notes.  What tasks counted the host reads (host_slot.c).  abi/session.h has the layout, docs/design/session.md the protocols.
+ * The session's files seen from the supervisor: making them, handing out segments, what was cut
+ * short, notes.  What tasks counted the host reads (host_slot.c).  abi/session.h has the layout,
+ * docs/design/session.md the protocols.
  *
  * Processes write their segments as they like.  What is read here is checked as a kernel checks
  * user memory: an index out of range is ignored, never followed.
@@ -61,21 +62,29 @@ AP_MUST_CHECK int ap_session_new(struct ap_session_file *s, const struct ap_sess
 AP_MUST_CHECK int ap_session_join(struct ap_session_file *s);
 void ap_session_close(struct ap_session_file *s);
 /*
- * The next note from i on that may have been written, AP_NOTE_MAX: none.  What nobody has touched is not looked at, which would
- * make pages of it.
+ * The next note from i on that may have been written, AP_NOTE_MAX: none.  What nobody has touched
+ * is not looked at, which would make pages of it.
  */
 u32 ap_session_next_note(const struct ap_session_file *s, u32 i);
 /* What begins at off before the segments, as far as the session's owner writes it. */
 void *ap_session_part(const struct ap_session_file *s, u64 off);
 
 /* party.c: docs/design/trust.md */
-/* That of a segment, which is s itself where that is not the owner's; NULL: there is no such party. */
+/*
+ * That of a segment, which is s itself where that is not the owner's; NULL: there is no such party.
+ */
 struct ap_session_file *ap_session_party(const struct ap_session_file *s, u32 seg);
 /* The next one, from *party on, which is incremented; NULL: there is none. */
 struct ap_session_file *ap_session_next_party(const struct ap_session_file *s, u32 *party);
-/* Makes an empty memfd the file of a new party; takes the descriptor over.  -ENOSPC: there are too many. */
+/*
+ * Makes an empty memfd the file of a new party; takes the descriptor over.  -ENOSPC: there are too
+ * many.
+ */
 AP_MUST_CHECK int ap_session_party_new(struct ap_session_file *s, int fd, u32 *party);
-/* The same with descriptor fd of a task, which may be anything.  *party is the task's before.  -ENOSPC: or it has had its part. */
+/*
+ * The same with descriptor fd of a task, which may be anything.  *party is the task's before.
+ * -ENOSPC: or it has had its part.
+ */
 AP_MUST_CHECK int ap_session_party_take(struct ap_session_file *s, pid_t tid, s32 fd, u32 *party);
 /* The process that it is made for, while that is what it was when it asked. */
 void ap_session_party_is_of(struct ap_session_file *f, pid_t pid);
@@ -89,8 +98,8 @@ AP_MUST_CHECK int ap_session_seal_size(int fd);
 void ap_session_make_common(struct ap_session_file *s);
 
 /*
- * The end of the segments of a party, whose file s is: all that are anybody's are below, whatever tasks say, which is
- * mended.  A system call.
+ * The end of the segments of a party, whose file s is: all that are anybody's are below, whatever
+ * tasks say, which is mended.  A system call.
  */
 u32 ap_session_nsegs(const struct ap_session_file *s);
 /* Bytes of memory that the party's file has now. */
@@ -100,11 +109,13 @@ bool ap_session_is_taken(const struct ap_session_file *s, u32 seg);
 /* As far as tasks say it, which is as much as can be believed of it: no system call. */
 u32 ap_session_said_segs(const struct ap_session_file *s);
 /*
- * Moves *seg on to the next segment that has any memory, of any party; false when there is none: folded
- * segments are holes of the file.
+ * Moves *seg on to the next segment that has any memory, of any party; false when there is none:
+ * folded segments are holes of the file.
  */
 bool ap_session_next_seg(const struct ap_session_file *s, u32 *seg);
-/* Allocates a segment of a party in state INIT with the fields that init gives; -ENOSPC when full. */
+/*
+ * Allocates a segment of a party in state INIT with the fields that init gives; -ENOSPC when full.
+ */
 AP_MUST_CHECK int ap_session_seg_new(struct ap_session_file *s, const struct ap_seg *init,
 				     u32 *seg);
 /* Bytes of a party's file, all of them; without a mapping, which would fill its holes. */
@@ -136,7 +147,10 @@ void ap_session_kinds_look(const struct ap_session_file *s);
 AP_MUST_CHECK int ap_session_fold(struct ap_session_file *s, u32 seg);
 /* Tasks of a segment that is not folded yet that stand inside translated code. */
 u32 ap_session_in_code(const struct ap_session_file *s, u32 seg);
-/* Takes the memory of segments from one to another away, that of the last one excepted.  No process is to count there. */
+/*
+ * Takes the memory of segments from one to another away, that of the last one excepted.  No process
+ * is to count there.
+ */
 void ap_session_punch(const struct ap_session_file *s, u32 from, u32 to);
 /* Marks a segment that will never count; the next fold frees it. */
 void ap_session_seg_discard(struct ap_session_file *s, u32 seg);

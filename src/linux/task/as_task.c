@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A task names a file by a path, and the supervisor wants to know which that is.  The supervisor may have more rights than the task, and
- * another root: a path that leads through folders that the task may not search is to lead to nothing, and a link is the
- * task's to follow.  So a thread takes on the task's file system ids, its groups and its capabilities, which in Linux are each
- * thread's own, and looks the path up below the task's root.
+ * A task names a file by a path, and the supervisor wants to know which that is.  The supervisor
+ * may have more rights than the task, and another root: a path that leads through folders that the
+ * task may not search is to lead to nothing, and a link is the task's to follow.  So a thread takes
+ * on the task's file system ids, its groups and its capabilities, which in Linux are each thread's
+ * own, and looks the path up below the task's root.
  *
- * A file system of the task's own making may not answer, which is nobody's to wait for but the thread's.  A thread that has an opening
- * with FUSE cannot be killed, and a process whose thread that is does not end.  So the thread has a child in the same memory do it
- * (as vfork's), and can be killed while it waits for that.
+ * A file system of the task's own making may not answer, which is nobody's to wait for but the
+ * thread's.  A thread that has an opening with FUSE cannot be killed, and a process whose thread
+ * that is does not end.  So the thread has a child in the same memory do it (as vfork's), and can
+ * be killed while it waits for that.
  */
 #include "linux/task/as_task.h"
 
@@ -72,8 +74,8 @@ static int run_child(void *arg)
 }
 
 /*
- * Descriptors are shared, so that what it opens is ours.  Nobody is told of its end by a signal.  The stack is the child's for as
- * long as we live.
+ * Descriptors are shared, so that what it opens is ours.  Nobody is told of its end by a signal.
+ * The stack is the child's for as long as we live.
  */
 static s64 run_in_child(struct job *j)
 {
@@ -135,7 +137,10 @@ static s64 said(s64 ret)
 	return ret == -ETIMEDOUT ? -EIO : ret;
 }
 
-/* Children that are left outlive us, and are not to keep what we have open: nobody's pipe ends then. */
+/*
+ * Children that are left outlive us, and are not to keep what we have open: nobody's pipe ends
+ * then.
+ */
 static void let_go_of_files(void)
 {
 	fflush(NULL);
@@ -242,7 +247,10 @@ static bool are_ours(const struct rights *r)
 	       !memcmp(own.groups, r->groups, r->ngroups * sizeof(r->groups[0]));
 }
 
-/* The calling thread's, and no other's: the system calls themselves, since libc's change all threads. */
+/*
+ * The calling thread's, and no other's: the system calls themselves, since libc's change all
+ * threads.
+ */
 static bool take_on(const struct rights *r)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };

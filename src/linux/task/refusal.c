@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who refuses ptrace: the kernel gives the same EPERM for each, so what it was is concluded from
- * /proc.  Of other calls a filter is asked, by making them with arguments for which the kernel does nothing: some
- * of them must not fail later, when a command runs that would be waited for in vain.
+ * /proc.  Of other calls a filter is asked, by making them with arguments for which the kernel does
+ * nothing: some of them must not fail later, when a command runs that would be waited for in vain.
  */
 #include "linux/task/refusal.h"
 

@@ -14,7 +14,9 @@
 void ap_refusal_text(int err, char *text, size_t size);
 /* Pid of whoever traces the task, 0 nobody. */
 pid_t ap_tracer_of(pid_t pid);
-/* False where /proc is missing or has other names for processes than we: nothing can be injected. */
+/*
+ * False where /proc is missing or has other names for processes than we: nothing can be injected.
+ */
 bool ap_proc_is_ours(void);
 /* The first of the calls that a session cannot do without and that a filter refuses; NULL none. */
 const char *ap_refused_call(void);

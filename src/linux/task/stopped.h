@@ -41,7 +41,10 @@ AP_MUST_CHECK int ap_stopped_others(struct ap_stopped *s,
 				    int (*fn)(struct ap_stopped *s, pid_t tid));
 /* Has one of them PR_SET_SYSCALL_USER_DISPATCH on, as far as the kernel says? */
 bool ap_stopped_is_dispatched(const struct ap_stopped *s);
-/* The kernel judges the task's calls from then on (ap_boot_thread.dispatch); before 6.4 it cannot be told. */
+/*
+ * The kernel judges the task's calls from then on (ap_boot_thread.dispatch); before 6.4 it cannot
+ * be told.
+ */
 void ap_stopped_dispatch(pid_t tid, const u64 config[4]);
 /* No critical section of rseq is under way any more, and the kernel knows of none. */
 AP_MUST_CHECK int ap_stopped_take_rseq(struct ap_stopped *s, const char **why);

@@ -69,8 +69,8 @@ struct ap_data;
 /* A descriptor that the reader closes. */
 AP_MUST_CHECK int ap_data_open_fd(struct ap_data **out, int fd, char *why);
 /*
- * "-" is standard input.  force: also of another user's file, a FIFO or a device.  0, or -errno (or an error of files/error.h)
- * with a line in why.
+ * "-" is standard input.  force: also of another user's file, a FIFO or a device.  0, or -errno (or
+ * an error of files/error.h) with a line in why.
  */
 AP_MUST_CHECK int ap_data_open(struct ap_data **out, const char *path, bool force, char *why);
 /* The same over memory that stays: for tests and fuzzers. */
@@ -84,8 +84,8 @@ void ap_data_close(struct ap_data *d);
  */
 int ap_data_next(struct ap_data *d, struct ap_data_rec *rec);
 /*
- * Called before each read(2) from a pipe: a caller that has more to do waits in there until descriptor fd has
- * something.  false: read no further, as if the stream ended.
+ * Called before each read(2) from a pipe: a caller that has more to do waits in there until
+ * descriptor fd has something.  false: read no further, as if the stream ended.
  */
 typedef bool ap_data_wait_fn(void *arg, int fd);
 void ap_data_on_wait(struct ap_data *d, ap_data_wait_fn *fn, void *arg);

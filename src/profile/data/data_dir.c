@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A perf.data that is a folder, as `perf record --threads` writes it: `data` is a file as ever, with the header, the
- * sections and records that tell of tasks; data.0, data.1, ... are records alone, one file per
- * recording thread.  They are read one after the other and all wait for the last: each thread's are in order of time by
- * themselves only.
+ * A perf.data that is a folder, as `perf record --threads` writes it: `data` is a file as ever,
+ * with the header, the sections and records that tell of tasks; data.0, data.1, ... are records
+ * alone, one file per recording thread.  They are read one after the other and all wait for the
+ * last: each thread's are in order of time by themselves only.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +31,10 @@ static int by_number(const struct dirent **a, const struct dirent **b)
 	return x < y ? -1 : x > y;
 }
 
-/* A file, with its size; anything else would be waited for.  Each is judged by itself: a folder of ours may have others' files. */
+/*
+ * A file, with its size; anything else would be waited for.  Each is judged by itself: a folder of
+ * ours may have others' files.
+ */
 static int open_file(const struct ap_stream *s, const char *path, u64 *size)
 {
 	int fd = ap_in_open(path, AP_IN_FILE | (s->any_owner ? 0 : AP_IN_OURS)), ret;

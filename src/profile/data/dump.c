@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bytes are shown as perf's report -D shows them; what they say is a line with the record's kind, time
- * and event (script prints their fields).
+ * The bytes are shown as perf's report -D shows them; what they say is a line with the record's
+ * kind, time and event (script prints their fields).
  */
 #include "profile/data/dump.h"
 

@@ -64,7 +64,10 @@ enum ap_feature {
 	AP_FEAT_HYBRID_TOPOLOGY,
 	AP_FEAT_PMU_CAPS,
 	AP_FEAT_MAX,
-	/* our own, beyond all that perf knows, which passes over it: what counts are (cli/stat_remarks.c) */
+	/*
+	 * our own, beyond all that perf knows, which passes over it: what counts are
+	 * (cli/stat_remarks.c)
+	 */
 	AP_FEAT_REMARKS = 255
 };
 
@@ -127,7 +130,10 @@ static inline u64 ap_get64(const void *p)
 	return v;
 }
 
-/* Are its branches what a report is about?  Not where they stand for callchains: then there is no feature BRANCH_STACK. */
+/*
+ * Are its branches what a report is about?  Not where they stand for callchains: then there is no
+ * feature BRANCH_STACK.
+ */
 static inline bool ap_attr_has_branches(const struct ap_perf_attr *a)
 {
 	bool is_chain = a->sample_type & AP_PERF_SAMPLE_CALLCHAIN &&

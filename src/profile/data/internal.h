@@ -3,8 +3,8 @@
  * The parts of the reader: where bytes come from (stream.c), what order records are delivered in
  * (order.c), foreign byte order (swap.c), packed records (unpack.c).
  *
- * Bytes are read into chunks of a fixed size.  A record lies whole in one chunk: what a chunk holds of
- * a record that it does not hold to the end is copied to the front of the next one.  A chunk is
+ * Bytes are read into chunks of a fixed size.  A record lies whole in one chunk: what a chunk holds
+ * of a record that it does not hold to the end is copied to the front of the next one.  A chunk is
  * used again when all its records have been delivered, so memory is bounded by what the order of
  * records makes wait.
  */
@@ -65,7 +65,10 @@ bool ap_stream_at(struct ap_stream *s, u64 off, void *buf, u64 n);
 bool ap_stream_take(struct ap_stream *s, void *buf, u64 n);
 /* 1 with a record, 0 at the end or at damage. */
 int ap_stream_next(struct ap_stream *s, struct ap_raw *raw);
-/* data_dir.c: the folder's `data` becomes the file, and its other files wait; or an error for ap_file_error() */
+/*
+ * data_dir.c: the folder's `data` becomes the file, and its other files wait; or an error for
+ * ap_file_error()
+ */
 AP_MUST_CHECK int ap_data_open_dir(struct ap_stream *s, const char *path);
 /* Goes on with the next of them: false, there is none. */
 bool ap_stream_next_part(struct ap_stream *s);

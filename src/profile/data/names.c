@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What perf calls an event that has no name in the file: its kind's name, and letters for the levels
- * that it leaves out.
+ * What perf calls an event that has no name in the file: its kind's name, and letters for the
+ * levels that it leaves out.
  */
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All of these records are words of 64 bits, but for the CPU and the thread of a STAT, which share one.
+ * All of these records are words of 64 bits, but for the CPU and the thread of a STAT, which share
+ * one.
  */
 #include "profile/data/stat_data.h"
 

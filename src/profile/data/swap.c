@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records of a machine with the other byte order.  Nearly all of a record is words of 64 bits, so all
- * of it is swapped as such, and then what is not gets mended: pairs of 32-bit fields exchange
+ * Records of a machine with the other byte order.  Nearly all of a record is words of 64 bits, so
+ * all of it is swapped as such, and then what is not gets mended: pairs of 32-bit fields exchange
  * places, text and raw bytes are swapped back.
  */
 #include "profile/data/internal.h"

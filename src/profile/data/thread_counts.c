@@ -25,7 +25,10 @@ static struct ap_thread_count *thread_of(struct ap_thread_counts *c, u32 pid, u3
 	return &c->thread[i];
 }
 
-/* A group's record has a number before its values: nobody writes those, as children inherit no groups' reads. */
+/*
+ * A group's record has a number before its values: nobody writes those, as children inherit no
+ * groups' reads.
+ */
 void ap_thread_counts_add(struct ap_thread_counts *c, const struct ap_data_rec *rec)
 {
 	struct ap_thread_count *t;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The section begins with two lists of texts, CPUs that share a socket and those that share a core, each
- * once; then come core and socket of each CPU.  Where the machine tells of dies, there follow the list of
- * those, and the die of each CPU.
+ * The section begins with two lists of texts, CPUs that share a socket and those that share a core,
+ * each once; then come core and socket of each CPU.  Where the machine tells of dies, there follow
+ * the list of those, and the die of each CPU.
  */
 #include "profile/data/topology.h"
 

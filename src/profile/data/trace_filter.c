@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libtraceevent has filters, too, but others: its numbers are never negative, and a field that does not exist
- * is false there and not an error; and its parser of formats faults on some that are wrong.  So the places of fields are
- * read here, and what is made of them is the kernel's (abi/trace_expr.h).
+ * libtraceevent has filters, too, but others: its numbers are never negative, and a field that does
+ * not exist is false there and not an error; and its parser of formats faults on some that are
+ * wrong.  So the places of fields are read here, and what is made of them is the kernel's
+ * (abi/trace_expr.h).
  */
 #include "profile/data/trace_filter.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filters of tracepoints, in the kernel's words: "count > 100 && (fd == 1 || !(fd & 2))", held against what a
- * sample recorded.  Fields and their places are those of the tracepoint's format.
+ * Filters of tracepoints, in the kernel's words: "count > 100 && (fd == 1 || !(fd & 2))", held
+ * against what a sample recorded.  Fields and their places are those of the tracepoint's format.
  */
 #ifndef AP_PROFILE_TRACE_FILTER_H
 #define AP_PROFILE_TRACE_FILTER_H

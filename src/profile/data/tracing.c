@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The section is that of trace-cmd's files of version 0.6, as perf has it: magic, byte order, page size, two headers,
- * the formats of events, then lists that we leave empty.  libtraceevent understands the formats.
+ * The section is that of trace-cmd's files of version 0.6, as perf has it: magic, byte order, page
+ * size, two headers, the formats of events, then lists that we leave empty.  libtraceevent
+ * understands the formats.
  */
 #include "profile/data/tracing.h"
 
@@ -221,8 +222,8 @@ static void read_all(struct ap_tracing *t, struct tracing_cursor c)
 }
 
 /*
- * libtraceevent's parser faults on some formats that are wrong, and a profile may have any.  So a child reads them
- * first, with a limit of its time.
+ * libtraceevent's parser faults on some formats that are wrong, and a profile may have any.  So a
+ * child reads them first, with a limit of its time.
  */
 static bool is_readable(struct ap_tracing *t, const struct tracing_cursor *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packed records: a zstd stream that is cut into COMPRESSED records, whose content is records again.
- * A record may begin in one parcel and end in the next, so what is left over moves in front.
+ * Packed records: a zstd stream that is cut into COMPRESSED records, whose content is records
+ * again. A record may begin in one parcel and end in the next, so what is left over moves in front.
  */
 #include <stdlib.h>
 #include <zstd.h>

@@ -4,10 +4,11 @@
  *
  * A file begins under a temporary name and gets its own with the first records, which describe what
  * runs already; what had the name before is then NAME.old.  From there on records are appended, and
- * after each time the size in the header is set to what has been appended.  So a writer that is killed
- * leaves a valid file that ends with a whole record: what is lost is what was not handed over yet, and
- * the sections behind the data, which every reader can do without.  (But for compressed files: perf
- * learns from a section how much room they take, and refuses them without; our reader does not.)
+ * after each time the size in the header is set to what has been appended.  So a writer that is
+ * killed leaves a valid file that ends with a whole record: what is lost is what was not handed
+ * over yet, and the sections behind the data, which every reader can do without.  (But for
+ * compressed files: perf learns from a section how much room they take, and refuses them without;
+ * our reader does not.)
  */
 #ifndef AP_PROFILE_WRITE_H
 #define AP_PROFILE_WRITE_H

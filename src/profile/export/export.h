@@ -48,10 +48,16 @@ int ap_export_callgrind(const struct ap_export *x, FILE *out);
 /* -ENOENT: none of the events has a column there. */
 int ap_export_cachegrind(const struct ap_export *x, FILE *out);
 
-/* Room for one more behind n of this size: the array, which may have moved; NULL: no memory, and it stands. */
+/*
+ * Room for one more behind n of this size: the array, which may have moved; NULL: no memory, and it
+ * stands.
+ */
 void *ap_export_grow(void *array, size_t n, size_t *room, size_t size);
 
-/* A string of JSON, for whoever includes jansson; and what it makes, which a page may hold.  0 or -errno. */
+/*
+ * A string of JSON, for whoever includes jansson; and what it makes, which a page may hold.  0 or
+ * -errno.
+ */
 struct json_t *ap_export_json_text(const char *bytes);
 int ap_export_json_dump(const struct json_t *root, size_t flags, FILE *out);
 

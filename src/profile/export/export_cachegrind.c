@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The format of cachegrind.out: costs by file, function and line, a column for each event.  Its columns have names of their own;
- * those of the events that were recorded are written, and no others: what was not counted is not 0.  Costs are those of samples, so
- * they are exact with a period of 1, and multiples of the period otherwise.
+ * The format of cachegrind.out: costs by file, function and line, a column for each event.  Its
+ * columns have names of their own;  those of the events that were recorded are written, and no
+ * others: what was not counted is not 0.  Costs are those of samples, so they are exact with a
+ * period of 1, and multiples of the period otherwise.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The callgrind format: for each function its own cost by line, and what it called with the cost of
- * that.  A profile has stacks, no calls: "calls=" counts samples in which the call was seen.  A call that stands
- * several times in one stack is counted once, as inclusive costs are.
+ * that.  A profile has stacks, no calls: "calls=" counts samples in which the call was seen.  A
+ * call that stands several times in one stack is counted once, as inclusive costs are.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -110,8 +110,8 @@ static void merge(struct call_costs *costs)
 }
 
 /*
- * A name of the program.  One that looks like the "(17)" by which names are shortened, or like an empty
- * one, must not stand for another.
+ * A name of the program.  One that looks like the "(17)" by which names are shortened, or like an
+ * empty one, must not stand for another.
  */
 static void put_name(const char *key, const char *name, FILE *out)
 {

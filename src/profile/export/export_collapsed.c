@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks as lines: "comm;main;f 17".  A separator in a name is a colon, as stackcollapse-perf.pl has it.  Threads of one name are one, so that each stack is there once.
+ * Stacks as lines: "comm;main;f 17".  A separator in a name is a colon, as stackcollapse-perf.pl
+ * has it.  Threads of one name are one, so that each stack is there once.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -65,7 +65,9 @@ static int dump(json_t *root, FILE *out)
 
 /* --- speedscope */
 
-/* Names of threads first, then functions.  One name is one frame, which root[] has for each thread. */
+/*
+ * Names of threads first, then functions.  One name is one frame, which root[] has for each thread.
+ */
 static json_t *speedscope_frames(const struct ap_export *x, u32 *root)
 {
 	json_t *frames = json_array();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof: messages of profile.proto, packed by protobuf-c and then by zlib.  Frames are locations, one
- * each, also where functions were expanded; two values per sample, how many and how much.
+ * pprof: messages of profile.proto, packed by protobuf-c and then by zlib.  Frames are locations,
+ * one each, also where functions were expanded; two values per sample, how many and how much.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,9 @@
 #define VALUES 2
 #define LABELS 3
 
-/* All memory of the messages hangs in one list, because protobuf-c frees only what it has unpacked. */
+/*
+ * All memory of the messages hangs in one list, because protobuf-c frees only what it has unpacked.
+ */
 struct block {
 	struct block *next;
 	char bytes[] __attribute__((aligned(16)));

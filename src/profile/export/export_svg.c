@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A flame graph as an SVG image: shapes and text that any viewer draws, laid out here, and a script that zooms and
- * searches where a browser runs it (flamegraph_svg.js; it moves the shapes that are there).
+ * A flame graph as an SVG image: shapes and text that any viewer draws, laid out here, and a script
+ * that zooms and searches where a browser runs it (flamegraph_svg.js; it moves the shapes that are
+ * there).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +22,9 @@
 
 extern const char ap_flamegraph_svg_script[], ap_flamegraph_svg_script_end[];
 
-/* Frames of one name under one parent are one box: threads of one name, or functions of two files. */
+/*
+ * Frames of one name under one parent are one box: threads of one name, or functions of two files.
+ */
 struct box {
 	const char *name;
 	bool is_kernel;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames, functions and nodes are found by hash tables of indices, so that a stack that was seen before
- * costs one look-up a frame; a place of a file is resolved once.
+ * Frames, functions and nodes are found by hash tables of indices, so that a stack that was seen
+ * before costs one look-up a frame; a place of a file is resolved once.
  */
 #include "profile/export/stacks.h"
 #include "profile/symbols/unwind.h"

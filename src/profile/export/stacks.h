@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The samples of a file as trees of calls, one per event: what every exported format is written from.
- * A way from the root to a node is a stack, whose frames are functions (or places in them); a node's own weight is
- * that of the samples which ended there.
+ * The samples of a file as trees of calls, one per event: what every exported format is written
+ * from. A way from the root to a node is a stack, whose frames are functions (or places in them); a
+ * node's own weight is that of the samples which ended there.
  */
 #ifndef AP_PROFILE_STACKS_H
 #define AP_PROFILE_STACKS_H

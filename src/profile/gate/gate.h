@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `anyperf gate` decides by: counts with what they are counts of, limits on their change, the file
- * that keeps the counts of a run that was good, and the verdict in four forms.  No counting here: all
- * of it is text and numbers, so that tests reach it without running anything (docs/design/gate.md).
+ * What `anyperf gate` decides by: counts with what they are counts of, limits on their change, the
+ * file that keeps the counts of a run that was good, and the verdict in four forms.  No counting
+ * here: all of it is text and numbers, so that tests reach it without running anything
+ * (docs/design/gate.md).
  */
 #ifndef AP_PROFILE_GATE_H
 #define AP_PROFILE_GATE_H
@@ -107,17 +108,23 @@ struct ap_gate_result {
 	size_t nchanges;
 };
 
-/* Whether each limit has its event in the baseline: -EINVAL with a line in why.  Before anything is run. */
+/*
+ * Whether each limit has its event in the baseline: -EINVAL with a line in why.  Before anything is
+ * run.
+ */
 AP_MUST_CHECK int ap_gate_check(const struct ap_gate_counts *before,
 				const struct ap_gate_limits *limits, char *why);
-/* -EINVAL with a line in why where the two cannot be compared: other kinds, another machine, parts not counted. */
+/*
+ * -EINVAL with a line in why where the two cannot be compared: other kinds, another machine, parts
+ * not counted.
+ */
 AP_MUST_CHECK int ap_gate_compare(struct ap_gate_result *result,
 				  const struct ap_gate_counts *before,
 				  const struct ap_gate_counts *now,
 				  const struct ap_gate_limits *limits, char *why);
 /*
- * Of the functions at most so many, those that changed most, and by more than samples differ by chance:
- * gate_functions.c.  -ENOMEM, or 0.
+ * Of the functions at most so many, those that changed most, and by more than samples differ by
+ * chance:  gate_functions.c.  -ENOMEM, or 0.
  */
 AP_MUST_CHECK int ap_gate_compare_functions(struct ap_gate_result *result, size_t most);
 void ap_gate_result_fini(struct ap_gate_result *result);

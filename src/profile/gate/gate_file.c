@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The baseline and the report as JSON, by jansson.  A baseline is committed beside the code and merged by
- * hand, so nothing in it is believed: what is missing, twice or of another type is said with its name.
+ * The baseline and the report as JSON, by jansson.  A baseline is committed beside the code and
+ * merged by hand, so nothing in it is believed: what is missing, twice or of another type is said
+ * with its name.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which functions a change is in: instructions by function, as samples of a fixed period give them, of the
- * baseline and of now.  They belong together by name and file, as in diff.c.
+ * Which functions a change is in: instructions by function, as samples of a fixed period give them,
+ * of the baseline and of now.  They belong together by name and file, as in diff.c.
  *
- * Samples are a draw.  A function with n of them has n +- sqrt(n), so a difference of a and b samples has an error of
- * sqrt(a + b).  What is smaller than three of these is taken for chance and is not shown.
+ * Samples are a draw.  A function with n of them has n +- sqrt(n), so a difference of a and b
+ * samples has an error of sqrt(a + b).  What is smaller than three of these is taken for chance and
+ * is not shown.
  */
 #include <errno.h>
 #include <math.h>

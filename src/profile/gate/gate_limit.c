@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits: read from `--max`, kept in whole numbers, and compared in whole numbers, so that a change of
- * exactly the limit is within it and one event more is not.
+ * Limits: read from `--max`, kept in whole numbers, and compared in whole numbers, so that a change
+ * of exactly the limit is within it and one event more is not.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,10 @@
 
 #define PERCENT_MAX 1000000LL
 
-/* Length up to one of the two; what stands between slashes belongs to an event: cpu/event=0xc0,umask=0/ */
+/*
+ * Length up to one of the two; what stands between slashes belongs to an event:
+ * cpu/event=0xc0,umask=0/
+ */
 static size_t up_to(const char *s, char stop)
 {
 	bool in_terms = false;

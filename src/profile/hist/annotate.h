@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often each instruction of a function was sampled, and the function's text with that beside it.
+ * How often each instruction of a function was sampled, and the function's text with that beside
+ * it.
  */
 #ifndef AP_PROFILE_ANNOTATE_H
 #define AP_PROFILE_ANNOTATE_H

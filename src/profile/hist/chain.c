@@ -204,7 +204,8 @@ u32 ap_chain_paths(struct ap_chain_node *root, u64 min, struct ap_chain_node ***
 
 /*
  * The weight that a branch must have: of the whole table, or (fractal) of what leaves the last node
- * with a choice.  Within a path without branches nothing is taken off, because it is one node to perf.
+ * with a choice.  Within a path without branches nothing is taken off, because it is one node to
+ * perf.
  */
 static void prune(struct ap_chain_node *node, u64 min)
 {

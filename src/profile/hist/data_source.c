@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Words for what a sample says of a reference to memory (union perf_mem_data_src of <linux/perf_event.h>), the same
- * wherever they are shown; they are perf's.
+ * Words for what a sample says of a reference to memory (union perf_mem_data_src of
+ * <linux/perf_event.h>), the same wherever they are shown; they are perf's.
  */
 #include "profile/hist/data_source.h"
 

@@ -31,7 +31,10 @@ const char *ap_source_blocked(u64 v);
 #define AP_SOURCE_LINE 160
 int ap_source_line(u64 v, char *text, size_t size);
 
-/* A page's size, which may be any number, in the largest unit of which it is several: 4K, 2M, 1024M. */
+/*
+ * A page's size, which may be any number, in the largest unit of which it is several: 4K, 2M,
+ * 1024M.
+ */
 #define AP_PAGE_TEXT 32
 const char *ap_page_text(u64 bytes, char *text, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two tables of the same event beside each other: what weighs how much more or less.  Entries belong
- * together by their names, because the files may be of different builds.
+ * Two tables of the same event beside each other: what weighs how much more or less.  Entries
+ * belong together by their names, because the files may be of different builds.
  */
 #ifndef AP_PROFILE_DIFF_H
 #define AP_PROFILE_DIFF_H
@@ -20,8 +20,8 @@ struct ap_diff_opts {
 };
 
 /*
- * Both tables are by the same keys (comm, dso, symbol, or fewer) and finished; NULL: no sample.  Prints
- * what `perf diff` would.
+ * Both tables are by the same keys (comm, dso, symbol, or fewer) and finished; NULL: no sample.
+ * Prints what `perf diff` would.
  */
 void ap_diff_print(const struct ap_hist *before, const struct ap_hist *after,
 		   const struct ap_hist_opts *keys, const struct ap_diff_opts *opts, FILE *out);

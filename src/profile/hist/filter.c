@@ -124,7 +124,10 @@ static bool add_span(struct ap_sample_filter *f, u64 start, u64 end)
 	return true;
 }
 
-/* "10%/2" is the second tenth, "10%-20%" what it says; of the time from the first sample to the last. */
+/*
+ * "10%/2" is the second tenth, "10%-20%" what it says; of the time from the first sample to the
+ * last.
+ */
 static bool percent_span(struct ap_sample_filter *f, const char *text, size_t len, u64 first,
 			 u64 last)
 {

@@ -2,8 +2,8 @@
 /*
  * Which samples count: by time, CPU, task, file and symbol, in the words that perf's options take.
  *
- * Time and CPU take samples away as if they had not been recorded.  The others only hide: what they leave
- * out still belongs to the whole of which percents are told (--percentage absolute).
+ * Time and CPU take samples away as if they had not been recorded.  The others only hide: what they
+ * leave out still belongs to the whole of which percents are told (--percentage absolute).
  */
 #ifndef AP_PROFILE_FILTER_H
 #define AP_PROFILE_FILTER_H
@@ -26,7 +26,10 @@ struct ap_sample_filter {
 
 #define AP_FILTER_WHY 200
 
-/* Reads what must be parsed; 0, or -EINVAL with a line in why.  d: percents of time are of its samples. */
+/*
+ * Reads what must be parsed; 0, or -EINVAL with a line in why.  d: percents of time are of its
+ * samples.
+ */
 AP_MUST_CHECK int ap_filter_parse(struct ap_sample_filter *f, struct ap_data *d, char *why);
 void ap_filter_fini(struct ap_sample_filter *f);
 

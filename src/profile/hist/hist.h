@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples as a table: entries by sort keys (command, file, symbol, ...), what each weighs itself and
- * together with what it called, and the call trees under them.
+ * Samples as a table: entries by sort keys (command, file, symbol, ...), what each weighs itself
+ * and together with what it called, and the call trees under them.
  */
 #ifndef AP_PROFILE_HIST_H
 #define AP_PROFILE_HIST_H
@@ -229,8 +229,8 @@ void ap_hist_add(struct ap_hist *h, const struct ap_hist_sample *s);
 void ap_hist_finish(struct ap_hist *h);
 
 /*
- * Puts the events of a group into its leader's table: lines for what only others have, and pairs.  Before
- * ap_hist_finish(); members may be NULL.
+ * Puts the events of a group into its leader's table: lines for what only others have, and pairs.
+ * Before ap_hist_finish(); members may be NULL.
  */
 void ap_hist_join(struct ap_hist *leader, struct ap_hist *const *member, u32 n);
 
@@ -238,7 +238,10 @@ void ap_hist_join(struct ap_hist *leader, struct ap_hist *const *member, u32 n);
 u64 ap_hist_total(const struct ap_hist *h);
 /* Percents are told of this from now on; 0: again of what the options say. */
 void ap_hist_base(struct ap_hist *h, u64 period);
-/* Whether paths and addresses are shown, as the option of the same name says at first; the order stays. */
+/*
+ * Whether paths and addresses are shown, as the option of the same name says at first; the order
+ * stays.
+ */
 void ap_hist_full_paths(struct ap_hist *h, bool on);
 u64 ap_hist_samples(const struct ap_hist *h);
 /* A number of samples as headings say it: in thousands or millions, unit 'K', 'M' or ' '. */
@@ -253,7 +256,10 @@ u64 ap_chain_total(const struct ap_chain_node *node);
 /* Table and trees as text, as perf's --stdio prints them. */
 void ap_hist_print(const struct ap_hist *h, FILE *out);
 
-/* The same piece by piece: widths of all columns, a column's heading, a cell (unpadded at its right). */
+/*
+ * The same piece by piece: widths of all columns, a column's heading, a cell (unpadded at its
+ * right).
+ */
 const struct ap_hist_opts *ap_hist_options(const struct ap_hist *h);
 void ap_hist_widths(const struct ap_hist *h, u32 *width);
 const char *ap_hist_header(const struct ap_hist *h, u32 column);
@@ -269,7 +275,10 @@ u64 ap_hist_weight(const struct ap_hist_entry *e, enum ap_hist_key key);
 double ap_hist_share(const struct ap_hist *h, const struct ap_hist_entry *e, u32 column);
 /* Whether entries are told apart by this. */
 bool ap_hist_has(const struct ap_hist *h, enum ap_hist_key key);
-/* buf, with the function's name or the address; with the weight of a branch as options want it shown */
+/*
+ * buf, with the function's name or the address; with the weight of a branch as options want it
+ * shown
+ */
 const char *ap_frame_name(const struct ap_frame *f, char *buf, size_t size);
 const char *ap_chain_value(const struct ap_hist *h, const struct ap_chain_node *n, u64 total,
 			   char *buf, size_t size);
@@ -280,7 +289,9 @@ struct ap_fold *ap_fold_new(struct ap_profile_session *s, const struct ap_hist_o
 void ap_fold_free(struct ap_fold *f);
 /* false: the record is damaged */
 bool ap_fold_sample(struct ap_fold *f, const struct ap_data_rec *rec);
-/* Each distinct sample goes to the function in place of a table, and to notes; either may be NULL. */
+/*
+ * Each distinct sample goes to the function in place of a table, and to notes; either may be NULL.
+ */
 struct ap_annotate;
 typedef void ap_fold_fn(void *arg, u32 event, const struct ap_hist_sample *s);
 void ap_fold_into(struct ap_fold *f, ap_fold_fn *fn, void *arg);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Between hist.c (entries), chain.c (call trees), keys.c (what columns mean), hist_print.c (text). */
+/*
+ * Between hist.c (entries), chain.c (call trees), keys.c (what columns mean), hist_print.c (text).
+ */
 #ifndef AP_PROFILE_HIST_INTERNAL_H
 #define AP_PROFILE_HIST_INTERNAL_H
 

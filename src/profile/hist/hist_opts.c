@@ -31,7 +31,9 @@ static bool append(enum ap_hist_key *list, u32 *n, enum ap_hist_key key)
 	return true;
 }
 
-/* A field of a tracepoint, which is a key from now on; false: there is none, or there are too many. */
+/*
+ * A field of a tracepoint, which is a key from now on; false: there is none, or there are too many.
+ */
 static bool append_field(struct ap_hist_opts *o, const char *name, size_t len,
 			 enum ap_hist_key *list, u32 *n)
 {

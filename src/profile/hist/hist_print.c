@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table as text: columns as wide as their widest cell, and call trees drawn with lines.  Made to
- * be equal to what perf prints, blanks included.
+ * The table as text: columns as wide as their widest cell, and call trees drawn with lines.  Made
+ * to be equal to what perf prints, blanks included.
  */
 #include <stdlib.h>
 #include <string.h>

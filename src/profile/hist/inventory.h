@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a file holds beside its samples: how many records of each kind, which tasks, what they mapped.
+ * What a file holds beside its samples: how many records of each kind, which tasks, what they
+ * mapped.
  */
 #ifndef AP_PROFILE_INVENTORY_H
 #define AP_PROFILE_INVENTORY_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys of references to memory: which data, where they were found, at what price.  Orders are those of perf.
+ * Keys of references to memory: which data, where they were found, at what price.  Orders are those
+ * of perf.
  */
 #include <string.h>
 
@@ -220,7 +221,10 @@ static u32 line_len(const struct ap_hist *h, const struct ap_hist_entry *e)
 	return datum_len(h, e) + !!e->data.sym;
 }
 
-/* As of the instruction, but 's' in a shared file's data, and 'X' where nothing is known to be mapped. */
+/*
+ * As of the instruction, but 's' in a shared file's data, and 'X' where nothing is known to be
+ * mapped.
+ */
 static char line_level(const struct ap_hist_entry *e)
 {
 	if (!e->data.dso)

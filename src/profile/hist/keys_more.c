@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys that few tables have: the two ends of branches and what the CPU said of them, weights, times,
- * addresses, sizes.
+ * Keys that few tables have: the two ends of branches and what the CPU said of them, weights,
+ * times, addresses, sizes.
  */
 #include <string.h>
 

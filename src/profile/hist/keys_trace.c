@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys of what tracepoints recorded: all of it as text, and single fields.  An entry has them in one word
- * (trace_key.h), so entries with one word are the same by all of these keys.
+ * Keys of what tracepoints recorded: all of it as text, and single fields.  An entry has them in
+ * one word (trace_key.h), so entries with one word are the same by all of these keys.
  */
 #include <string.h>
 

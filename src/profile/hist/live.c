@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums and trees of a finished table cannot be aged exactly, so what is aged are the distinct samples
- * that it was made of.  Those that weigh nothing any more are forgotten: memory is bounded by what
- * differs within the time that a sample is remembered.
+ * Sums and trees of a finished table cannot be aged exactly, so what is aged are the distinct
+ * samples that it was made of.  Those that weigh nothing any more are forgotten: memory is bounded
+ * by what differs within the time that a sample is remembered.
  */
 #include "profile/hist/live.h"
 

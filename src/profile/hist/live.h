@@ -16,8 +16,8 @@ void ap_live_free(struct ap_live *l);
 /* false: the record is damaged */
 bool ap_live_sample(struct ap_live *l, const struct ap_data_rec *rec);
 /*
- * Tables of what there is, with what came since the last time; what was there before weighs 7/8 of what
- * it weighed, or nothing, or (keep) as much.  Tables of before are gone.
+ * Tables of what there is, with what came since the last time; what was there before weighs 7/8 of
+ * what it weighed, or nothing, or (keep) as much.  Tables of before are gone.
  */
 enum ap_live_age { AP_LIVE_FADE, AP_LIVE_FORGET, AP_LIVE_KEEP };
 void ap_live_refresh(struct ap_live *l, enum ap_live_age age);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which lines of memory threads take from each other, from samples of references: each line with the places in it, by which thread and
- * from where they are used.
+ * Which lines of memory threads take from each other, from samples of references: each line with
+ * the places in it, by which thread and from where they are used.
  */
 #ifndef AP_PROFILE_SHARING_H
 #define AP_PROFILE_SHARING_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Source lines and expanded functions, by libdw.  Answers are kept by address: a hot place is asked for
- * again and again.
+ * Source lines and expanded functions, by libdw.  Answers are kept by address: a hot place is asked
+ * for again and again.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -24,7 +24,9 @@ struct ap_debug {
 	struct ap_elf elf;
 	Dwarf *dw;
 	struct ap_table known; /* answers by place */
-	/* expanded functions: one symbol per function that they are in, so that equal ones are one */
+	/*
+	 * expanded functions: one symbol per function that they are in, so that equal ones are one
+	 */
 	struct ap_table expanded;
 };
 

@@ -105,7 +105,10 @@ bool ap_disasm_is_call(const char *text)
 	return !strncmp(mnemonic(text), "call", 4);
 }
 
-/* Of code without a file around it, objdump writes addresses with 0x, and in place of names ".data+0x12". */
+/*
+ * Of code without a file around it, objdump writes addresses with 0x, and in place of names
+ * ".data+0x12".
+ */
 static u64 take_target(char *text)
 {
 	char *name = strrchr(text, '<'), *where = strstr(text, "# "), *end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Instructions as text, as objdump writes them: by objdump where it is installed, else by Zydis, whose library is
- * opened when it is needed (docs/design/profile.md).
+ * Instructions as text, as objdump writes them: by objdump where it is installed, else by Zydis,
+ * whose library is opened when it is needed (docs/design/profile.md).
  */
 #ifndef AP_PROFILE_DISASM_H
 #define AP_PROFILE_DISASM_H
@@ -23,8 +23,8 @@ void ap_disasm_free(struct ap_disasm *d);
 void ap_disasm_begin(struct ap_disasm *d, const u8 *code, size_t size, u64 vaddr);
 
 /*
- * The instruction at an offset: its length, 0 where it is none.  *target: where it goes or what it refers to
- * relative to itself; 0: nothing.
+ * The instruction at an offset: its length, 0 where it is none.  *target: where it goes or what it
+ * refers to relative to itself; 0: nothing.
  */
 u32 ap_disasm_next(struct ap_disasm *d, size_t off, char *text, size_t room, u64 *target);
 /* Of such a text: the first operand, behind prefixes and mnemonic. */

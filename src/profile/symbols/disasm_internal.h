@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between disasm.c (which of both to ask), disasm_objdump.c (the tool) and disasm_zydis.c (the library).
+ * Between disasm.c (which of both to ask), disasm_objdump.c (the tool) and disasm_zydis.c (the
+ * library).
  */
 #ifndef AP_PROFILE_DISASM_INTERNAL_H
 #define AP_PROFILE_DISASM_INTERNAL_H
@@ -19,8 +20,8 @@ struct ap_objdump {
 };
 
 /*
- * Where the tool is, into path: named, it is taken as it is; else the first of PATH that nobody but root and the
- * user can have put there.
+ * Where the tool is, into path: named, it is taken as it is; else the first of PATH that nobody but
+ * root and the user can have put there.
  */
 AP_MUST_CHECK bool ap_objdump_find(const char *named, char *path, size_t size);
 /* All instructions of the code; false: the tool does not do it. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objdump, asked about bytes and not about a file: so the code of JIT compilers and of the vdso is shown like any
- * other, and a large file's symbols are not read for each function.  Names are put in by the caller.
+ * objdump, asked about bytes and not about a file: so the code of JIT compilers and of the vdso is
+ * shown like any other, and a large file's symbols are not read for each function.  Names are put
+ * in by the caller.
  */
 #include <errno.h>
 #include <fcntl.h>

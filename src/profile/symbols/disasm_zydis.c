@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Instructions by Zydis, for machines without objdump, and written as that does: the library decodes, and the text is
- * made here of what it decoded.
+ * Instructions by Zydis, for machines without objdump, and written as that does: the library
+ * decodes, and the text is made here of what it decoded.
  */
 #include <Zydis/Zydis.h>
 #include <dlfcn.h>
@@ -214,7 +214,10 @@ static void att_mnemonic(struct insn_writer *w, const char *name)
 		put(w, "%s", name);
 }
 
-/* vpcmpub $1 is vpcmpltub: how long what stands before the relation is; 0: it is none, or has no such name. */
+/*
+ * vpcmpub $1 is vpcmpltub: how long what stands before the relation is; 0: it is none, or has no
+ * such name.
+ */
 static size_t compares(const struct insn_writer *w)
 {
 	static const char *const integer[] = { "b", "w", "d", "q", "ub", "uw", "ud", "uq" };

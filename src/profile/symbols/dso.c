@@ -198,8 +198,8 @@ void ap_symvec_add(struct ap_symvec *vec, const struct ap_symbol *sym)
 #define MAX_NAME 65536
 
 /*
- * A name of some hundred bytes may say one of gigabytes, as each part of it can name all before it twice: printing
- * is left where it gets too long.
+ * A name of some hundred bytes may say one of gigabytes, as each part of it can name all before it
+ * twice: printing is left where it gets too long.
  */
 struct name {
 	jmp_buf too_long;
@@ -328,7 +328,10 @@ static void sort_symbols(struct ap_symbol *v, struct ap_symbol *tmp, u32 n)
 		v[k++] = j < n && v[j].start < tmp[i].start ? v[j++] : tmp[i++];
 }
 
-/* Labels inside of a function that has a size are places in it, as those that assembler code jumps to. */
+/*
+ * Labels inside of a function that has a size are places in it, as those that assembler code jumps
+ * to.
+ */
 static void drop_labels(struct ap_symvec *vec)
 {
 	u64 covered = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code that no symbol table names: stubs of a PLT, which have the name of what they lead to, and functions of stripped
- * files, which begin where the unwinding tables say.
+ * Code that no symbol table names: stubs of a PLT, which have the name of what they lead to, and
+ * functions of stripped files, which begin where the unwinding tables say.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -74,7 +74,10 @@ static const char *section_name(Elf *elf, const GElf_Shdr *sh)
 	return name ? name : "";
 }
 
-/* The words of .rela.plt stay in its order, in front; the others are sorted to be searched by address. */
+/*
+ * The words of .rela.plt stay in its order, in front; the others are sorted to be searched by
+ * address.
+ */
 static void find_slots(struct ap_elf *e, struct slots *to)
 {
 	Elf_Scn *scn = NULL;
@@ -139,7 +142,10 @@ static int by_place(const void *pa, const void *pb)
 	return a < b ? -1 : a > b; /* the file's order */
 }
 
-/* The symbols that the file has, copied: stubs are added to vec while they are looked up, and it moves then. */
+/*
+ * The symbols that the file has, copied: stubs are added to vec while they are looked up, and it
+ * moves then.
+ */
 static struct ap_symbol *know_symbols(struct slots *s, const struct ap_symvec *vec)
 {
 	struct ap_symbol *copy = ap_profile_realloc(NULL, vec->n, sizeof(*copy));
@@ -280,7 +286,10 @@ static u8 encoding_of(const Dwarf_CIE *cie)
 	return DW_EH_PE_absptr;
 }
 
-/* A pointer of 2, 4 or 8 bytes; *p goes behind it.  false: it is none that says an address by itself. */
+/*
+ * A pointer of 2, 4 or 8 bytes; *p goes behind it.  false: it is none that says an address by
+ * itself.
+ */
 static bool pointer(u8 encoding, const u8 **p, const u8 *end, u64 here, u64 *v)
 {
 	u8 form = encoding & 0x0f;
@@ -411,7 +420,10 @@ static int symbol_by_start(const void *pa, const void *pb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* What no symbol covers becomes one, called by its address; what has a symbol without a size gets its end. */
+/*
+ * What no symbol covers becomes one, called by its address; what has a symbol without a size gets
+ * its end.
+ */
 static void fill_gaps(struct ap_dso *dso, const struct starts *all, struct ap_symvec *vec)
 {
 	struct ap_symbol *known = ap_profile_realloc(NULL, vec->n + 1, sizeof(*known));

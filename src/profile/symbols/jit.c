@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Symbols that are lists of text: what a JIT compiler wrote into /tmp/perf-PID.map, and the kernel's
- * own /proc/kallsyms.
+ * Symbols that are lists of text: what a JIT compiler wrote into /tmp/perf-PID.map, and the
+ * kernel's own /proc/kallsyms.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,8 +26,9 @@ static char *hex(char *p, u64 *v)
 }
 
 /*
- * Is it the file of the user whose process it describes?  A pid that has been used again tells of another process: what such a
- * file can do then is give that user's names to code that nothing else has a name for.
+ * Is it the file of the user whose process it describes?  A pid that has been used again tells of
+ * another process: what such a file can do then is give that user's names to code that nothing else
+ * has a name for.
  */
 static bool is_of_task(const char *map, const struct stat *file)
 {

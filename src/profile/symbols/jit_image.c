@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code of a JIT compiler with its unwinding tables, as an ELF file in memory that libdwfl takes.  A jitdump's tables
- * count from the code: .eh_frame lies behind it, at the next multiple of eight.
+ * Code of a JIT compiler with its unwinding tables, as an ELF file in memory that libdwfl takes.  A
+ * jitdump's tables count from the code: .eh_frame lies behind it, at the next multiple of eight.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -19,7 +19,10 @@ struct head {
 	char names[sizeof(names)];
 };
 
-/* Addresses begin with the code; only the code is a segment, because what lies behind it is other code. */
+/*
+ * Addresses begin with the code; only the code is a segment, because what lies behind it is other
+ * code.
+ */
 static void fill(struct head *h, const struct ap_jit_code *c)
 {
 	u64 size = AP_ALIGN_UP(c->size, 8);

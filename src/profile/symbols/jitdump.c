@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jit-PID.dump, in which a JIT compiler says what code it puts where: names, the code and its unwinding tables.  Code
- * comes, moves and is overwritten, so what is at an address is a matter of time.  Samples whose clock is the dump's
- * (record -k monotonic) find what was there then; others find what was put there last.
+ * jit-PID.dump, in which a JIT compiler says what code it puts where: names, the code and its
+ * unwinding tables.  Code comes, moves and is overwritten, so what is at an address is a matter of
+ * time.  Samples whose clock is the dump's (record -k monotonic) find what was there then; others
+ * find what was put there last.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,10 @@ struct ap_jit {
 	/* while it is read: of the load that comes next */
 	u64 unwind;
 	u32 unwind_size;
-	/* the newest piece of each index and address, + 1: what moves names them, and there may be millions */
+	/*
+	 * the newest piece of each index and address, + 1: what moves names them, and there may be
+	 * millions
+	 */
 	u32 *newest, slots;
 };
 
@@ -101,7 +105,10 @@ static void load_record(struct ap_dso *dso, const u8 *rec, u32 size, u64 at, str
 	add_piece(j, &p);
 }
 
-/* header 16, pid 4, tid 4, vma 8, old address 8, new one 8, size 8, index 8: the same code, its tables included */
+/*
+ * header 16, pid 4, tid 4, vma 8, old address 8, new one 8, size 8, index 8: the same code, its
+ * tables included
+ */
 static void move_record(const u8 *rec, u32 size, struct ap_jit *j)
 {
 	struct jit_piece p;
@@ -123,7 +130,10 @@ static void move_record(const u8 *rec, u32 size, struct ap_jit *j)
 	add_piece(j, &p);
 }
 
-/* header 16, size of the tables 8, of their .eh_frame_hdr at the end 8, size in memory 8, the tables */
+/*
+ * header 16, size of the tables 8, of their .eh_frame_hdr at the end 8, size in memory 8, the
+ * tables
+ */
 static void unwinding_record(const u8 *rec, u32 size, u64 at, struct ap_jit *j)
 {
 	u64 tables, header;
@@ -183,8 +193,8 @@ static void read_dump(struct ap_dso *dso, FILE *f, struct ap_jit *j)
 }
 
 /*
- * A header that tells its own size, then records of (u32 id, u32 size, u64 time).  Only in this machine's byte
- * order.
+ * A header that tells its own size, then records of (u32 id, u32 size, u64 time).  Only in this
+ * machine's byte order.
  */
 void ap_jitdump_load(struct ap_dso *dso)
 {
@@ -267,7 +277,9 @@ void ap_jit_advance(struct ap_dso *dso, u64 time)
 	struct ap_jit *j = dso->jit;
 
 	for (; ap_jit_is_behind(dso, time); j->applied++) {
-		/* where nothing tells when a sample was, code that has moved is also where it was */
+		/*
+		 * where nothing tells when a sample was, code that has moved is also where it was
+		 */
 		if (j->v[j->applied].from && time != ~0ULL)
 			leave(j, j->v[j->applied].from - 1);
 		put_in(j, j->applied);

@@ -523,8 +523,8 @@ static const struct ap_profile_map *find_map(struct ap_maps *m, u64 ip)
 }
 
 /*
- * The range that is recorded ends with the kernel's text, and there is code behind it: that of its start.  As perf has
- * it, the kernel is wherever it has symbols and nobody else is.
+ * The range that is recorded ends with the kernel's text, and there is code behind it: that of its
+ * start.  As perf has it, the kernel is wherever it has symbols and nobody else is.
  */
 static const struct ap_profile_map *kernel_beyond(const struct ap_profile_session *s, u64 ip)
 {

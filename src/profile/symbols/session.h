@@ -3,8 +3,8 @@
  * The machine as the records tell it while they are read: its threads, their names, what was mapped
  * where; so that (thread, address) at the time of a sample is a place in a file.
  *
- * Rules are those of perf, because totals shall be the same: a mapping stays until another covers it
- * (also over exec), a thread nobody told of is called ":TID", a forked process begins with its
+ * Rules are those of perf, because totals shall be the same: a mapping stays until another covers
+ * it (also over exec), a thread nobody told of is called ":TID", a forked process begins with its
  * parent's mappings and name.
  */
 #ifndef AP_PROFILE_SESSION_H
@@ -57,7 +57,9 @@ struct ap_profile_session {
 	struct ap_table threads;	 /* by tid */
 	struct ap_profile_thread **gone; /* kept, because results point to them */
 	u32 ngone;
-	/* told before a record changes how a process's waiting samples resolve; NULL: nobody cares */
+	/*
+	 * told before a record changes how a process's waiting samples resolve; NULL: nobody cares
+	 */
 	void (*before_change)(void *arg);
 	void *change_arg;
 	u64 nr[96]; /* records seen by type */
@@ -87,7 +89,10 @@ void ap_session_record(struct ap_profile_session *s, const struct ap_data_rec *r
 /* The path of a cgroup; "unknown": no record tells. */
 const char *ap_session_cgroup(const struct ap_profile_session *s, u64 id);
 
-/* Told of each sample before its addresses are looked up: code of JIT compilers is what it was at its time. */
+/*
+ * Told of each sample before its addresses are looked up: code of JIT compilers is what it was at
+ * its time.
+ */
 void ap_session_at(struct ap_profile_session *s, const struct ap_data_event *event, u64 time);
 struct ap_profile_thread *ap_session_thread(struct ap_profile_session *s, u32 pid, u32 tid);
 /* Which mapping and file, without its symbols; then with. */
@@ -100,14 +105,15 @@ void ap_session_resolve(struct ap_profile_session *s, struct ap_profile_thread *
 char ap_place_level(u8 cpumode);
 
 /*
- * In place of AP_PERF_CONTEXT_USER before frames that were found by unwinding (unwind.c): there perf shows
- * expanded functions without being asked.
+ * In place of AP_PERF_CONTEXT_USER before frames that were found by unwinding (unwind.c): there
+ * perf shows expanded functions without being asked.
  */
 #define AP_CONTEXT_UNWOUND ((u64)-3000)
 
 /*
- * The level at which the addresses of a callchain run, when a word of it is looked at: true, the word is a
- * marker and changed *cpumode; *bad: a marker that no kernel writes, the chain is to be dropped.
+ * The level at which the addresses of a callchain run, when a word of it is looked at: true, the
+ * word is a marker and changed *cpumode; *bad: a marker that no kernel writes, the chain is to be
+ * dropped.
  */
 bool ap_chain_marker(u64 word, u8 *cpumode, bool *bad);
 

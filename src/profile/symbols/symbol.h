@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that code came from (DSOs: executables, libraries, the kernel, the vdso, what a JIT compiler
- * wrote) and what their debug information says of a place in them.  A place is an offset in the
- * file, as the kernel's mapping records give it; for the kernel and for JIT code it is the
+ * Files that code came from (DSOs: executables, libraries, the kernel, the vdso, what a JIT
+ * compiler wrote) and what their debug information says of a place in them.  A place is an offset
+ * in the file, as the kernel's mapping records give it; for the kernel and for JIT code it is the
  * address itself.  Symbols are loaded when the first place is asked for.
  */
 #ifndef AP_PROFILE_SYMBOL_H
@@ -86,12 +86,15 @@ void ap_dso_set_build_id(struct ap_dso *dso, const u8 *id, u32 size);
 /* The symbol that has this place, or NULL. */
 const struct ap_symbol *ap_dso_symbol(struct ap_dso *dso, u64 place);
 
-/* A letter for where symbols were found, as perf has it: d the file, b its debug file, k kallsyms, j a JIT ... */
+/*
+ * A letter for where symbols were found, as perf has it: d the file, b its debug file, k kallsyms,
+ * j a JIT ...
+ */
 char ap_dso_origin(const struct ap_dso *dso);
 
 /*
- * The functions that were expanded at the place, innermost first, the real one (fn) last.  Returns how
- * many were put into out, at most max; 0 where debug information does not know the place.
+ * The functions that were expanded at the place, innermost first, the real one (fn) last.  Returns
+ * how many were put into out, at most max; 0 where debug information does not know the place.
  */
 u32 ap_dso_inlines(struct ap_dso *dso, const struct ap_symbol *fn, u64 place,
 		   const struct ap_symbol **out, u32 max);
@@ -108,7 +111,10 @@ size_t ap_dso_code(struct ap_dso *dso, u64 place, u8 *buf, size_t size);
 /* Of a function, from its start. */
 size_t ap_dso_function(struct ap_dso *dso, const struct ap_symbol *sym, u8 *buf, size_t size);
 
-/* Code of a JIT compiler's comes and goes: this time has other code than the last one that was told of; go there. */
+/*
+ * Code of a JIT compiler's comes and goes: this time has other code than the last one that was told
+ * of; go there.
+ */
 bool ap_jit_is_behind(const struct ap_dso *dso, u64 time);
 void ap_jit_advance(struct ap_dso *dso, u64 time);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between dso.c (which files to ask), elf.c (symbol tables), elf_code.c (code without names), debug.c (DWARF), jit.c and kallsyms.c.
+ * Between dso.c (which files to ask), elf.c (symbol tables), elf_code.c (code without names),
+ * debug.c (DWARF), jit.c and kallsyms.c.
  */
 #ifndef AP_PROFILE_SYMBOL_INTERNAL_H
 #define AP_PROFILE_SYMBOL_INTERNAL_H
@@ -58,12 +59,16 @@ size_t ap_jitdump_code(struct ap_dso *dso, u64 place, u8 *buf, size_t size);
 size_t ap_jitdump_function(struct ap_dso *dso, const struct ap_symbol *sym, u8 *buf, size_t size);
 /* The code that is at an address, or NULL. */
 const struct ap_jit_code *ap_jit_code_at(struct ap_dso *dso, u64 place);
-/* It and its unwinding tables as an ELF file (jit_image.c), to be freed; NULL: it cannot be read. */
+/*
+ * It and its unwinding tables as an ELF file (jit_image.c), to be freed; NULL: it cannot be read.
+ */
 void *ap_jit_image(struct ap_dso *dso, const struct ap_jit_code *code, size_t *size);
 void ap_jit_symbols(struct ap_dso *dso, struct ap_symvec *vec);
 void ap_kernel_symbols(struct ap_dso *dso, struct ap_symvec *vec);
 
-/* Each file that may have the DSO's symbols or debug information, best first, until fn is content. */
+/*
+ * Each file that may have the DSO's symbols or debug information, best first, until fn is content.
+ */
 typedef bool ap_candidate_fn(struct ap_dso *dso, const char *path, void *arg);
 bool ap_dso_candidates(struct ap_dso *dso, ap_candidate_fn *fn, void *arg);
 /* Where the code itself is. */

@@ -8,7 +8,9 @@
 
 #define MAX_UNWOUND 127
 
-/* One for each set of mappings that was asked about; its modules are reported as frames need them. */
+/*
+ * One for each set of mappings that was asked about; its modules are reported as frames need them.
+ */
 struct process {
 	const struct ap_maps *maps;
 	u32 changes, jit_changes;
@@ -69,7 +71,10 @@ static bool reg(const struct ap_unwinder *u, u32 nr, u64 *v)
 #define REG_SP 7U
 #define REG_IP 8U
 
-/* Makes libdwfl know the function of a JIT compiler's that is at ip, if its compiler told how to unwind it. */
+/*
+ * Makes libdwfl know the function of a JIT compiler's that is at ip, if its compiler told how to
+ * unwind it.
+ */
 static bool report_code(struct ap_unwinder *u, struct ap_dso *dso, u64 ip)
 {
 	const struct ap_jit_code *c = dso->jitdump ? ap_jit_code_at(dso, ip) : NULL;
@@ -118,7 +123,9 @@ static bool report(struct ap_unwinder *u, u64 ip)
 	if (!ap_elf_open(&e, place.dso, ap_dso_file(place.dso, path, sizeof(path))))
 		return false;
 	ap_elf_close(&e);
-	/* by this segment, because linkers leave room in memory that they do not leave in the file */
+	/*
+	 * by this segment, because linkers leave room in memory that they do not leave in the file
+	 */
 	bias = ip - ap_dso_vaddr(place.dso, place.addr);
 	dwfl_report_begin_add(u->p->dwfl);
 	mod = dwfl_report_elf(u->p->dwfl, place.dso->name, path, -1, bias, true);
@@ -269,8 +276,8 @@ static void reserve(struct ap_profile_session *s, size_t need)
 }
 
 /*
- * The calls that had not returned are the user's part of the callchain, as perf has it: where the newest one went, then
- * all of them.
+ * The calls that had not returned are the user's part of the callchain, as perf has it: where the
+ * newest one went, then all of them.
  */
 static void use_calls(struct ap_profile_session *s, struct ap_sample *sample)
 {

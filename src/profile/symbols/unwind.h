@@ -9,9 +9,9 @@
 #include "profile/symbols/session.h"
 
 /*
- * Where the sample has user registers and a piece of stack, its callchain becomes what the kernel recorded and
- * then the frames found by unwinding, as if the kernel had recorded them: addresses of callers are those
- * of the call, minus what an unwinder cannot know.  Valid until the next call.
+ * Where the sample has user registers and a piece of stack, its callchain becomes what the kernel
+ * recorded and then the frames found by unwinding, as if the kernel had recorded them: addresses of
+ * callers are those of the call, minus what an unwinder cannot know.  Valid until the next call.
  */
 void ap_unwind_sample(struct ap_profile_session *s, struct ap_profile_thread *t,
 		      const struct ap_data_event *ev, struct ap_sample *sample);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Pipes take less than they are given, and another process that shares one may have made it non-blocking. */
+/*
+ * Pipes take less than they are given, and another process that shares one may have made it
+ * non-blocking.
+ */
 #include "profile/text/write_fd.h"
 
 #include <errno.h>
