@@ -26,10 +26,14 @@ struct ap_regs {
 	u64 rflags;
 };
 
+/* ap_boot.store_key: it has none, nor will what it executes. */
+#define AP_STORE_SECLUDED (~0ULL)
+
 #define AP_RANGE_X	(1u << 0)
 #define AP_RANGE_W	(1u << 1)
 #define AP_RANGE_SHARED (1u << 2) /* what is mapped can change behind the mapping's back */
 #define AP_RANGE_GROWS	(1u << 3) /* its first page may have to grow down */
+#define AP_RANGE_FILE	(1u << 4) /* mapped from a file */
 
 struct ap_range {
 	u64 start, end;
@@ -80,11 +84,13 @@ struct ap_boot {
 	u32 flags;	/* AP_F_* */
 	u32 host_pid;	/* in the supervisor's namespace, 0 unknown */
 	u64 blob_base, blob_size;
-	u64 hwcap2;	  /* AT_HWCAP2: bit 1 says rdgsbase/wrgsbase may be used */
-	u64 minsigstksz;  /* AT_MINSIGSTKSZ, 0 where the kernel gives none */
-	u64 random;	  /* where its random numbers begin (AP_F_DETERMINISTIC) */
-	u64 vdso;	  /* AT_SYSINFO_EHDR */
-	u64 brk_start;	  /* end of the exe's bss: where the heap will grow */
+	u64 hwcap2;	 /* AT_HWCAP2: bit 1 says rdgsbase/wrgsbase may be used */
+	u64 minsigstksz; /* AT_MINSIGSTKSZ, 0 where the kernel gives none */
+	u64 random;	 /* where its random numbers begin (AP_F_DETERMINISTIC) */
+	u64 store_key
+		[2];   /* of its party's translated code; 0: it has none of it; AP_STORE_SECLUDED */
+	u64 vdso;      /* AT_SYSINFO_EHDR */
+	u64 brk_start; /* end of the exe's bss: where the heap will grow */
 	u32 nofile_share; /* the launcher could not enlarge RLIMIT_NOFILE: 0, else what it added */
 	u32 limit_shares; /* ap_slot.exec_limits of the last image */
 	u32 helper_pid;	  /* tracer that the task forked itself, to be reaped; 0 none */

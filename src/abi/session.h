@@ -24,6 +24,7 @@
  *   AP_IMAGE_OFF       head    the engine's code, which processes map (inject/inject.c)
  *   AP_SAMPLING_OFF    party   struct ap_sampling[AP_SAMPLER_MAX] (abi/sampler.h)
  *   AP_COMMON_OFF      party   struct ap_shared (model/shared.h)
+ *   AP_STORE_OFF       party   struct ap_store (engine/cache/store.h): translated code
  *   AP_SEG_OFF(i)      party   struct ap_seg, then shapes (u64[AP_SHAPE_MAX]), then slots
  *   AP_SEG_OFF(max_segs)  party  pages that events are mapped to, handed out by the supervisor
  *
@@ -54,8 +55,10 @@
 #define AP_SAMPLER_OFF	   (4ULL << 20)
 #define AP_SAMPLING_OFF	   (AP_SAMPLER_OFF + AP_SAMPLERS_READ)
 #define AP_COMMON_OFF	   (8ULL << 20)
-#define AP_COMMON_SIZE	   (AP_SEG_BASE - AP_COMMON_OFF)
-#define AP_SEG_BASE	   (64ULL << 20)
+#define AP_COMMON_SIZE	   (AP_STORE_OFF - AP_COMMON_OFF)
+#define AP_STORE_OFF	   (64ULL << 20)
+#define AP_STORE_SIZE	   (AP_SEG_BASE - AP_STORE_OFF)
+#define AP_SEG_BASE	   (128ULL << 20)
 #define AP_IMAGE_OFF	   (48ULL << 20)
 #define AP_SEG_OFF(i)	   (AP_SEG_BASE + (u64)AP_SEG_LOCAL(i) * AP_SEG_SIZE)
 #define AP_SHAPES_OFF	   4096ULL /* from the segment's start */
@@ -104,6 +107,7 @@ enum ap_prompt_kind { AP_PROMPT_CLOCK, AP_PROMPT_FAULT, AP_PROMPT_MIN, AP_PROMPT
 #define AP_F_SERVE	   (1u << 4) /* perf calls are the session's, not the kernel's */
 #define AP_F_MODEL_THREAD  (1u << 5) /* --model-thread: logs of the models may be read by helpers */
 #define AP_F_FIXED_TSC	   (1u << 6) /* --deterministic=time: rdtsc tells instructions */
+#define AP_F_STORE	   (1u << 7) /* --code-cache=session: processes share what they translate */
 
 /* Raw counters of a slot, segment or root: by kind. */
 #define AP_RAW_SYSCALL AP_KIND_SYSCALL
@@ -152,11 +156,13 @@ struct ap_slot {
 	u32 exec_root;	 /* root of the new image's segment (AP_PRCTL_SET_ROOT) */
 	u32 exec_nofile; /* becomes ap_boot.nofile_share */
 	u32 exec_limits; /* becomes ap_boot.limit_shares */
-	u32 exec_ptracer; /* becomes ap_boot.ptracer */
-	u32 exec_cwd;	  /* becomes ap_boot.cwd */
-	u32 cwd;	  /* service/tree_cwd.c: of a task whose place is its own; 0 its process' */
+	u32 exec_ptracer;  /* becomes ap_boot.ptracer */
+	u32 exec_cwd;	   /* becomes ap_boot.cwd */
+	u32 exec_secluded; /* 1: its next image is to have no translated code of others either */
+	u32 cwd;      /* service/tree_cwd.c: of a task whose place is its own; 0 its process' */
 	u32 has_copy; /* a fork's child in the middle of the call: the parent's memory is copied */
 	u32 native;   /* 1: it executes what is not followed, and is not counted if that succeeds */
+	u32 reserved;
 	u64 watch[AP_WATCH_MAX]; /* how often it executed or accessed ap_session.watch */
 	u64 faults[AP_FAULT_N];	 /* page faults that it was prompted of */
 	u64 own_faults; /* that ended in signals of the engine's: the kernel counts them, the program has none */

@@ -28,8 +28,10 @@
 #define AP_STRESS_FAR	      (1u << 12) /* nothing of the engine is below 4 GiB */
 #define AP_STRESS_NARROW      (1u << 13) /* rdpmc gives AP_NARROW_BITS, and begins near their end */
 #define AP_STRESS_EMITTED     (1u << 14) /* each block that is written is noted in the log */
-#define AP_NARROW_BITS	      40U
-#define AP_NARROW_BIAS	      ((1ULL << AP_NARROW_BITS) - 4000000)
+#define AP_STRESS_STORE                                                                            \
+	(1u << 15) /* blocks come out of the store at once, in the first image too */
+#define AP_NARROW_BITS 40U
+#define AP_NARROW_BIAS ((1ULL << AP_NARROW_BITS) - 4000000)
 
 #ifdef AP_TEST_SWITCHES
 /* Does this session have the trouble? */

@@ -119,6 +119,7 @@ static const struct ap_opt gate_opts[] = {
 	FIRST(0, "machine", opt_machine, "name", "model this machine (default: the baseline's); see 'anyperf help stat'"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
+	CODE_CACHE,
 	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the command's environment, not in ours"),
 	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
 	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),

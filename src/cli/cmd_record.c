@@ -66,6 +66,7 @@ static const struct ap_opt record_table[] = {
 	FLAG(0, "buildid-all", ignored, "(always: build ids of all files whose code was mapped)"),
 	FLAG(0, "buildid-mmap", mmap_build_ids, "build ids in records of mappings"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
+	CODE_CACHE,
 	CALL(0, "call-graph", record_opt_chain, "mode", "callchains by fp, dwarf[,size] or lbr"),
 	STR(0, "control", control, "spec", "take commands: fd:<fd>[,<fd>] or fifo:<path>[,<path>]"),
 	FLAG(0, "code-page-size", with_code_page, "sample the page size of code"),

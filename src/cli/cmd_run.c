@@ -104,6 +104,7 @@ static const struct ap_opt run_opts[] = {
 	FLAG('v', "verbose", verbose, "say how it was counted as well, not only what was not"),
 	CALL(0, "attach", opt_attach, "pid", "bring a running process in; without a program, until it ends"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
+	CODE_CACHE,
 	CALL(0, "counters", opt_counters, "n", "counters of the cpu PMU per task (default: as many as asked for)"),
 	CALL(0, "cpu", opt_cpu, "name", "CPU that programs of perfctr find: p5 p6 piii k7 k8 p4 c3 core2 nehalem generic ... (default k8)"),
 	FIRST(0, "cpu-id", ap_engine_opt_cpu_id, "name", "programs see this CPU, and its raw events: skylake, icelake, sapphirerapids, zen3, zen4 ..."),

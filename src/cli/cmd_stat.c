@@ -268,6 +268,7 @@ static const struct ap_opt stat_opts[] = {
 	FLAG('v', "verbose", format.verbose, "say why events are not supported"),
 	CALL('x', "field-separator", opt_separator, "sep", "print fields with this separator (CSV)"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
+	CODE_CACHE,
 	CPU_ID,
 	DETERMINISTIC,
 	FIRST(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),

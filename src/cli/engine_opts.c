@@ -87,6 +87,18 @@ int ap_engine_opt_cache_limit(void *args, const char *value, char *why)
 	return 0;
 }
 
+int ap_engine_opt_code_cache(void *args, const char *value, char *why)
+{
+	struct ap_run_options *run = args;
+
+	if (strcmp(value, "off") && strcmp(value, "session")) {
+		snprintf(why, AP_OPT_WHY, "needs off or session");
+		return -EINVAL;
+	}
+	run->shares_code = !strcmp(value, "session");
+	return 0;
+}
+
 int ap_engine_opt_machine(void *args, const char *value, char *why)
 {
 	return ap_run_machine(args, value, why, AP_OPT_WHY);

@@ -10,6 +10,8 @@
 int ap_engine_opt_env(void *args, const char *value, char *why);
 int ap_engine_opt_timeout(void *args, const char *value, char *why);
 int ap_engine_opt_cache_limit(void *args, const char *value, char *why);
+/* off, session */
+int ap_engine_opt_code_cache(void *args, const char *value, char *why);
 int ap_engine_opt_machine(void *args, const char *value, char *why);
 int ap_engine_opt_cpu_id(void *args, const char *value, char *why);
 /* One rule for all commands: without the option, one part in AP_MODEL_SAMPLE; where runs are to count alike, all of it. */

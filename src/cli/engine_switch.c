@@ -60,7 +60,7 @@ static const struct {
 	{ "gaps", AP_STRESS_GAPS },	  { "no-fsgsbase", AP_STRESS_NO_FSGSBASE },
 	{ "behind", AP_STRESS_BEHIND },	  { "frames", AP_STRESS_FRAMES },
 	{ "far", AP_STRESS_FAR },	  { "narrow", AP_STRESS_NARROW },
-	{ "emitted", AP_STRESS_EMITTED },
+	{ "emitted", AP_STRESS_EMITTED }, { "store", AP_STRESS_STORE },
 };
 
 /* NAME=N of --stress; false where it is not that. */

@@ -38,6 +38,9 @@
 #define DETERMINISTIC                                                                              \
 	MAYBE(0, "deterministic", ap_engine_opt_deterministic, "time",                             \
 	      "fixed addresses and random bytes, runs count alike; =time: rdtsc counts instructions")
+#define CODE_CACHE                                                                                 \
+	CALL(0, "code-cache", ap_engine_opt_code_cache, "where",                                   \
+	     "share translated code: off, or among the processes of a session (default off)")
 #define CPU_ID                                                                                     \
 	FIRST(0, "cpu-id", ap_engine_opt_cpu_id, "name",                                           \
 	      "raw events of this CPU: skylake, icelake, sapphirerapids, zen3, zen4 ...")

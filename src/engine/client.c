@@ -72,6 +72,15 @@ void ap_clients_text_changed(const struct ap_call *call, s64 ret)
 	c->text_changed(call, ret);
 }
 
+bool ap_clients_change_code(void)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, those_on(), plan_insn || c->emit_begin)
+	return true;
+	return false;
+}
+
 enum ap_special ap_clients_plan_insn(struct ap_sb_insn *in)
 {
 	enum ap_special special = AP_SPECIAL_NONE;

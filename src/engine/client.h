@@ -212,6 +212,7 @@ void ap_clients_text_changed(const struct ap_call *c, s64 ret);
 enum ap_special ap_clients_plan_insn(struct ap_sb_insn *in);
 bool ap_clients_is_unknown_int3(u64 pc);
 void ap_clients_read_int3(u64 pc, u8 *code);
+bool ap_clients_change_code(void); /* some of them may */
 void ap_clients_emit_begin(void);
 void ap_clients_emit_before(struct ap_emit *e, const struct ap_sb_insn *in);
 void ap_clients_emit_end(struct ap_emit *e, const struct ap_unit *u);

@@ -212,6 +212,8 @@ static void fill_boot(struct injection *j)
 	boot->ptracer = j->in->ptracer;
 	boot->cwd = j->in->cwd;
 	boot->random = j->in->random;
+	boot->store_key[0] = j->in->store_key[0];
+	boot->store_key[1] = j->in->store_key[1];
 	boot->sigmask = j->in->has_sigmask ? j->in->sigmask : j->remote.mask;
 	boot->brk_start = j->stat.start_brk;
 }

@@ -30,6 +30,7 @@ struct ap_inject {
 	u32 ptracer;	  /* ap_slot.exec_ptracer */
 	u32 cwd;	  /* ap_slot.exec_cwd */
 	u64 random;	  /* ap_slot.exec_random */
+	u64 store_key[2]; /* ap_boot.store_key */
 	u64 sigmask;	  /* the program's mask */
 	bool has_sigmask; /* false: the mask that the task has now is the program's */
 	const char *

@@ -172,6 +172,7 @@
 #define AP_MAP_TYPE	       0x0f
 #define AP_MAP_SHARED_VALIDATE 3
 
+#define AP_NR_landlock_restrict_self  446
 #define AP_NR_set_mempolicy_home_node 450
 
 #define AP_AT_FDCWD	       (-100)

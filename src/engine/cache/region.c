@@ -29,7 +29,7 @@ static void init(void)
 		bool stack = boot->regs.gpr[4] >= r->start && boot->regs.gpr[4] < r->end;
 
 		ap_ranges_set(&regions, r->start, r->end,
-			      r->flags | AP_RANGE_X | (stack ? AP_RANGE_GROWS : 0));
+			      r->flags | AP_RANGE_X | (stack ? AP_RANGE_GROWS : AP_RANGE_FILE));
 	}
 }
 
@@ -108,7 +108,7 @@ struct finding {
 /* Whether it may grow the text does not say; what nobody told us of most likely has grown. */
 static u32 flags_of(const struct ap_map *m)
 {
-	return (m->w ? AP_RANGE_W : 0) | AP_RANGE_GROWS;
+	return (m->w ? AP_RANGE_W : 0) | (m->ino ? AP_RANGE_FILE : 0) | AP_RANGE_GROWS;
 }
 
 static bool find_pc(const struct ap_map *m, void *arg)
@@ -202,7 +202,7 @@ static bool add_running(const struct ap_map *m, void *arg)
 {
 	(void)arg;
 	if (m->r && m->x)
-		ap_region_set(m->start, m->end, m->w ? AP_RANGE_W | AP_RANGE_GROWS : 0, true);
+		ap_region_set(m->start, m->end, flags_of(m) & (m->w ? ~0U : ~AP_RANGE_GROWS), true);
 	return true;
 }
 

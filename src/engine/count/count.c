@@ -4,6 +4,7 @@
  * kinds beside the base one, additions to a thread's counters, the iterations of rep instructions.
  */
 #include "abi/raw.h"
+#include "engine/emit/fix.h"
 #include "engine/runtime/engine.h"
 #include "engine/translate/sb.h"
 #include "x86/fp.h"
@@ -80,8 +81,10 @@ void ap_emit_adds_flags(struct ap_emit *e, const struct ap_vec *vec)
 	struct ap_adds adds;
 
 	ap_shape_adds(vec, &adds);
-	for (u32 k = 0; k < adds.n; k++)
+	for (u32 k = 0; k < adds.n; k++) {
 		ap_emit_gs_add_flags(e, adds.add[k].disp, adds.add[k].by);
+		ap_fix_counter(e->p, adds.add[k].by);
+	}
 }
 
 void ap_emit_adds_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg)
@@ -91,8 +94,10 @@ void ap_emit_adds_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg)
 	ap_shape_adds(vec, &adds);
 	for (u32 k = 0; k < adds.n; k++) {
 		ap_emit_gs_load(e, reg, adds.add[k].disp);
+		ap_fix_counter(e->p, adds.add[k].by);
 		ap_emit_lea_add(e, reg, adds.add[k].by);
 		ap_emit_gs_store(e, reg, adds.add[k].disp);
+		ap_fix_counter(e->p, adds.add[k].by);
 	}
 }
 

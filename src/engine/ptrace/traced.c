@@ -216,7 +216,8 @@ static bool make_segment(struct ap_thread *t)
 				       .exec_nofile = own->exec_nofile,
 				       .exec_limits = own->exec_limits,
 				       .exec_ptracer = own->exec_ptracer,
-				       .exec_cwd = own->exec_cwd };
+				       .exec_cwd = own->exec_cwd,
+				       .exec_secluded = own->exec_secluded };
 	struct ap_seg *seg;
 	u32 former, slot;
 

@@ -100,6 +100,7 @@ bool ap_tracee_put_in(struct ap_tracee *e, bool at_trap)
 	in.limit_shares = slot.exec_limits;
 	in.ptracer = slot.exec_ptracer;
 	in.cwd = slot.exec_cwd;
+	in.store_key[0] = slot.exec_secluded ? AP_STORE_SECLUDED : 0;
 	in.random = slot.exec_random;
 	in.sigmask = slot.exec_sigmask;
 	in.has_sigmask = true;

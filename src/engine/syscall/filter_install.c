@@ -8,6 +8,7 @@
 #include "engine/access/feed.h"
 #include "engine/cache/cache.h"
 #include "engine/cache/smc.h"
+#include "engine/cache/store.h"
 #include "engine/runtime/filter.h"
 #include "engine/runtime/resident.h"
 #include "engine/sample/lane.h"
@@ -281,6 +282,7 @@ static const struct ap_filter *before(struct ap_thread *t, const struct ap_call 
 		wait_for_newborn();
 	*was = former = t->filters;
 	f = copy(c, former);
+	ap_store_seclude();
 	ap_filter_any = true;
 	t->filters = f;
 	if (takes_gs(t, c, former))

@@ -48,6 +48,7 @@ enum group {
 	TO_GETRANDOM,
 	TO_UFFD,
 	TO_PROBING,
+	TO_SECLUDE,
 };
 
 /* clang-format off */
@@ -107,6 +108,7 @@ static const u8 groups[] = {
 	[AP_NR_getrandom] = TO_GETRANDOM,
 	[AP_NR_userfaultfd] = TO_UFFD,
 	[AP_NR_perf_event_open] = TO_PROBING, [AP_NR_bpf] = TO_PROBING,
+	[AP_NR_landlock_restrict_self] = TO_SECLUDE,
 };
 /* clang-format on */
 
@@ -164,6 +166,8 @@ static s64 to_task(struct ap_thread *t, struct ap_call *c, enum group group)
 		return ap_call_pass(t, c);
 	case TO_PROBING:
 		return may_change_text(t, c);
+	case TO_SECLUDE:
+		return ap_call_seclude(t, c);
 	default:
 		return ap_call_pass(t, c);
 	}

@@ -98,6 +98,12 @@ static u32 range_flags(u64 prot)
 	return prot & AP_PROT_W ? AP_RANGE_W : 0;
 }
 
+static u32 map_flags(const struct ap_call *c)
+{
+	return range_flags(c->a[2]) | (c->a[3] & MAP_GROWSDOWN ? AP_RANGE_GROWS : 0) |
+	       (c->a[3] & AP_MAP_ANON ? 0 : AP_RANGE_FILE);
+}
+
 /* The range holds other code from now on, or none. */
 static void code_changes(u64 start, u64 end)
 {
@@ -250,9 +256,7 @@ static s64 do_mmap(const struct ap_call *c)
 			ap_alias_map((u64)ret, end);
 		if (wiped)
 			ap_taken_set((u64)ret, end, AP_TAKEN_WIPE);
-		ap_region_set((u64)ret, end,
-			      range_flags(c->a[2]) | (c->a[3] & MAP_GROWSDOWN ? AP_RANGE_GROWS : 0),
-			      exec);
+		ap_region_set((u64)ret, end, map_flags(c), exec);
 	}
 	ap_lock_drop(&ap_proc.lock);
 	if (populates && !ap_is_err(ret))
@@ -300,7 +304,7 @@ static s64 do_mprotect(const struct ap_call *c)
 	struct ap_call part = *c;
 	const struct ap_range *old;
 	bool cut = false;
-	u32 grows;
+	u32 kept;
 	s64 ret;
 
 	if (c->a[0] & ~AP_PAGE_MASK || !c->a[1] || end <= c->a[0])
@@ -314,7 +318,7 @@ static s64 do_mprotect(const struct ap_call *c)
 	}
 	ap_lock_take(&ap_proc.lock);
 	old = ap_region_find(c->a[0]);
-	grows = old ? (u32)old->flags & AP_RANGE_GROWS : 0;
+	kept = old ? (u32)old->flags & (AP_RANGE_GROWS | AP_RANGE_FILE) : 0;
 	/* Our protection may have cut the mapping that is meant as a whole. */
 	ap_smc_unprotect(c->a[2] & PROT_GROWSDOWN ? 0 : c->a[0], end);
 	ret = raw(&part);
@@ -322,7 +326,7 @@ static s64 do_mprotect(const struct ap_call *c)
 	if (ret || c->a[2] & (PROT_GROWSDOWN | PROT_GROWSUP))
 		ap_region_reload(c->a[0], end);
 	else
-		ap_region_set(c->a[0], end, range_flags(c->a[2]) | grows, executable(c->a[2]));
+		ap_region_set(c->a[0], end, range_flags(c->a[2]) | kept, executable(c->a[2]));
 	if (!old && c->a[2] & AP_PROT_X)
 		ap_taken_executes_more();
 	ap_alias_changed(c->a[0], end);

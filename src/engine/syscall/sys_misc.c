@@ -5,6 +5,7 @@
  * list, of which each task has one: a vfork child's is the engine's (lock.h) until the program wants
  * it.
  */
+#include "engine/cache/store.h"
 #include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/signal/signal.h"
@@ -88,6 +89,15 @@ void ap_ptracer_restore(struct ap_thread *t)
 		ap_sys2(AP_NR_prctl, AP_PR_SET_PTRACER, 0);
 }
 
+/* Landlock, and who cannot be traced by its own user any more: what they execute comes of nobody else. */
+s64 ap_call_seclude(struct ap_thread *t, struct ap_call *c)
+{
+	ap_lock_take(&ap_proc.lock);
+	ap_store_seclude();
+	ap_lock_drop(&ap_proc.lock);
+	return ap_call_pass(t, c);
+}
+
 s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c)
 {
 	s64 ret;
@@ -96,6 +106,8 @@ s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c)
 		return ap_call_seccomp(t, c);
 	if ((u32)c->a[0] == PR_SET_SYSCALL_USER_DISPATCH)
 		return ap_call_user_dispatch(t, c);
+	if ((u32)c->a[0] == AP_PR_SET_DUMPABLE && !c->a[1])
+		return ap_call_seclude(t, c);
 	if (c->a[0] != AP_PRCTL) {
 		if ((u32)c->a[0] != AP_PR_SET_PTRACER)
 			return ap_party_call(t, c);

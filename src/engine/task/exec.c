@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "engine/access/feed.h"
 #include "engine/access/feed_helper.h"
+#include "engine/cache/store.h"
 #include "engine/runtime/filter.h"
 #include "engine/task/party.h"
 #include "engine/task/task.h"
@@ -316,6 +317,7 @@ static void fill_slot(struct ap_thread *t, struct ap_slot *slot, s64 party)
 	slot->exec_limits = ap_limits_shares(t);
 	slot->exec_ptracer = *ap_ptracer(t);
 	slot->exec_cwd = ap_service_cwd();
+	slot->exec_secluded = ap_store_is_secluded();
 	slot->exec_random = ap_random_of_image(t);
 }
 

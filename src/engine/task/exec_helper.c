@@ -132,6 +132,7 @@ static void at_exec(pid_t pid, const struct ap_slot *slot)
 				.limit_shares = slot->exec_limits,
 				.ptracer = slot->exec_ptracer,
 				.cwd = slot->exec_cwd,
+				.store_key = { slot->exec_secluded ? AP_STORE_SECLUDED : 0 },
 				.random = slot->exec_random,
 				.helper_pid = (u32)ap_sys0(AP_NR_getpid),
 				.sigmask = slot->exec_sigmask,

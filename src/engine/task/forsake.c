@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "engine/access/feed.h"
+#include "engine/cache/store.h"
 #include "engine/runtime/selfmaps.h"
 #include "engine/task/task.h"
 #include "engine/thread/cradle.h"
@@ -125,6 +126,7 @@ void ap_party_forsake(struct ap_thread *t)
 	if (ap_fd_is_shared())
 		__atomic_store_n(&ap_proc.board->files_left, 1, __ATOMIC_SEQ_CST);
 	ap_heir_part();
+	ap_store_part();
 	/* of a move that came to nothing: what it was to leave, beside what it has come to */
 	(void)!ap_party_drop_file();
 	ap_party_note_file();

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "engine/access/feed.h"
 #include "engine/access/feed_helper.h"
+#include "engine/cache/store.h"
 #include "engine/runtime/filter.h"
 #include "engine/task/task.h"
 #include "engine/thread/still.h"
@@ -284,6 +285,7 @@ const char *ap_party_move(struct ap_thread *t)
 	if (is != AP_STILL_OURS)
 		ap_lock_take(&ap_proc.lock);
 	ap_heir_part();
+	ap_store_part();
 	if (is == AP_STILL_OURS)
 		why = go(t);
 	if (why)

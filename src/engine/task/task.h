@@ -76,6 +76,7 @@ void ap_ptracer_restore(struct ap_thread *t); /* after one of ours was allowed *
 s64 ap_call_seccomp(struct ap_thread *t, struct ap_call *c);
 /* sys_misc.c: prctl, arch_prctl, set_robust_list, get_robust_list */
 s64 ap_call_prctl(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_seclude(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_arch_prctl(struct ap_thread *t, struct ap_call *c);
 s64 ap_call_rseq(struct ap_thread *t, struct ap_call *c);
 typedef s64 (*ap_call_fn)(struct ap_thread *t, struct ap_call *c);

@@ -6,12 +6,14 @@
 #include "abi/switches.h"
 #include "engine/cache/lookup.h"
 #include "engine/cache/smc.h"
+#include "engine/cache/store.h"
 #include "engine/cache/unit.h"
 #include "engine/client.h"
 #include "engine/emit/offsets.h"
 #include "engine/runtime/engine.h"
 #include "engine/translate/sb.h"
 #include "service/service.h"
+#include "sys/nr.h"
 
 #define HWCAP2_FSGSBASE 2
 
@@ -99,6 +101,22 @@ static int attach_session(struct ap_boot *boot)
 	return 0;
 }
 
+/* Translated code of the party's, where the supervisor says its key.  Nobody else is to read that. */
+static void use_store(const struct ap_boot *boot, const u64 key[2])
+{
+	char *p;
+
+	if (key[0] == AP_STORE_SECLUDED)
+		ap_store_seclude();
+	if (!key[0] || key[0] == AP_STORE_SECLUDED)
+		return;
+	p = ap_sys2(AP_NR_prctl, AP_PR_GET_DUMPABLE, 0) == 1 ? ap_mem_map(0, AP_STORE_SIZE) : NULL;
+	if (p && map_at(p, boot->session_fd, AP_STORE_OFF, AP_STORE_SIZE, AP_PROT_R | AP_PROT_W))
+		ap_store_use((struct ap_store *)p, key);
+	else if (p)
+		ap_mem_unmap(p, AP_STORE_SIZE);
+}
+
 static int make_tables(void)
 {
 	ap_mend_init();
@@ -127,14 +145,17 @@ static int make_first_thread(struct ap_boot *boot, struct ap_thread **out)
 
 void ap_start(struct ap_boot *boot)
 {
+	const u64 key[2] = { boot->store_key[0], boot->store_key[1] };
 	struct ap_thread *t;
 
+	boot->store_key[0] = boot->store_key[1] = 0;
 	if (attach_session(boot) != 0 || make_tables() != 0 || make_first_thread(boot, &t) != 0) {
 		ap_sys1(AP_NR_close, (u64)boot->session_fd);
 		ap_sys1(AP_NR_close, (u64)boot->head_fd);
 		ap_sys4(AP_NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (u64)&boot->sigmask, 0, 8);
 		ap_boot_native(boot);
 	}
+	use_store(boot, key);
 	ap_task_init(t);
 	ap_service_begins_in(boot->cwd);
 	ap_signal_init(t);

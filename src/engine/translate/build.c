@@ -9,10 +9,13 @@
 #include "engine/access/feed.h"
 #include "engine/cache/region.h"
 #include "engine/cache/smc.h"
+#include "engine/cache/store.h"
 #include "engine/client.h"
+#include "engine/emit/fix.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/resident.h"
 #include "engine/translate/fixed.h"
+#include "engine/translate/kept.h"
 
 #define INT3	      0xcc
 #define VSYSCALL_PAGE 0xffffffffff600000ULL
@@ -245,12 +248,22 @@ static u32 most_unrolled(const struct path *p)
 	return p->max < UNROLL_INSNS ? p->max : UNROLL_INSNS;
 }
 
+/* What the process has seen of it, or else another one. */
+static enum ap_hint hint_of(const struct ap_sb_insn *in)
+{
+	enum ap_hint hint = ap_hint_get(in->pc);
+
+	if (hint == AP_HINT_UNKNOWN && ap_unlikely(ap_fixes.on))
+		hint = (enum ap_hint)(ap_store_hint(in->pc, in->bytes) % 3);
+	return hint;
+}
+
 /* A conditional branch: which way does the block go on?  Returns the next pc, 0 to end here. */
 static u64 follow_cond(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 {
 	u64 target = ap_insn_target(&in->i, in->pc);
 	u64 next = in->pc + in->i.len;
-	enum ap_hint hint = ap_hint_get(in->pc);
+	enum ap_hint hint = hint_of(in);
 	/* Others may write to code that has not run yet: it is read when it is about to. */
 	bool foreign = has_flags(in->pc, AP_RANGE_SHARED);
 	u32 most = goes_far(sb) ? AP_WALK_JCC : AP_BLOCK_JCC;
@@ -354,6 +367,7 @@ static u64 follow_indirect(struct ap_sb *sb, struct ap_sb_insn *in, struct path 
 		return 0;
 	}
 	in->guard = true;
+	ap_fixes.anchor++;
 	p->nguards++;
 	in->cls = in->i.kind == AP_I_JMP_IND ? AP_REC_JMP_IND : AP_REC_CALL_IND;
 	return p->plt ? end_at(sb, in, target) : target;
@@ -393,6 +407,7 @@ static u64 follow_pmc(struct ap_sb *sb, struct ap_sb_insn *in, const struct path
 
 	if (sb->n > 1 || p->max == 1 || sb->transient || !(ap_proc.flags & AP_F_COUNT))
 		return end_trapped(sb, in, AP_EXIT_SPECIAL, AP_SPECIAL_RDPMC);
+	ap_fix_refuse();
 	in->side = in->pmc = true;
 	in->fl_kept = sb->walk || ap_live_at(sb, next) != 0;
 	return next;
@@ -434,6 +449,13 @@ static u64 follow(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 		return special == AP_SPECIAL_NONE ? next
 						  : end_trapped(sb, in, AP_EXIT_SPECIAL, special);
 	}
+}
+
+/* Code with a log, or for one run, is nobody else's. */
+static bool may_be_kept(const struct ap_sb *sb)
+{
+	return ap_unlikely(ap_store_is_there()) && !sb->alone && !sb->plain && !ap_feed_is_on() &&
+	       ap_stored_may_be();
 }
 
 static void build(struct ap_sb *sb, u64 pc, u32 max_insns)
@@ -487,14 +509,26 @@ static void build(struct ap_sb *sb, u64 pc, u32 max_insns)
 	ap_live_place_inc(sb);
 }
 
+void ap_sb_build_new(struct ap_sb *sb, u64 pc, u32 max_insns)
+{
+	bool is_kept = max_insns == AP_BLOCK_INSNS && may_be_kept(sb);
+
+	sb->walk = sb->is_stored = false;
+	ap_fix_begin(is_kept);
+	build(sb, pc, max_insns);
+}
+
 void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 {
-	sb->walk = false;
-	build(sb, pc, max_insns);
+	if (max_insns == AP_BLOCK_INSNS && may_be_kept(sb) && ap_stored_find(sb, pc))
+		return;
+	ap_sb_build_new(sb, pc, max_insns);
 }
 
 void ap_sb_build_walk(struct ap_sb *sb, u64 pc, u32 max_insns)
 {
 	sb->walk = true;
+	sb->is_stored = false;
+	ap_fix_begin(false);
 	build(sb, pc, max_insns);
 }

@@ -19,6 +19,7 @@
 #include "engine/access/feed.h"
 #include "engine/cache/lookup.h"
 #include "engine/cache/region.h"
+#include "engine/cache/store.h"
 #include "engine/cache/unit.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/filter.h"
@@ -137,8 +138,19 @@ void ap_heir_note_entry(const struct ap_block *b, bool from_probe)
 	teach(from_probe ? BEHIND : ENTRY, b->pc, 0);
 }
 
+/* Of the same code in other processes. */
+static void tell_store(u64 pc)
+{
+	u8 code[16];
+
+	if (ap_sb_fetch(pc, code) == 15)
+		ap_store_note_hint(pc, code, ap_hint_get(pc));
+}
+
 void ap_heir_note_hint(u64 pc)
 {
+	if (ap_unlikely(ap_store_is_there()))
+		tell_store(pc);
 	if (is_heir)
 		teach(ap_hint_get(pc) == AP_HINT_TAKEN ? TAKEN : NOT_TAKEN, pc, 0);
 }

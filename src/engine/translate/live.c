@@ -5,6 +5,7 @@
  * engine fast.  Everything over-approximates: unknown is live.
  */
 #include "engine/cache/region.h"
+#include "engine/emit/fix.h"
 #include "engine/runtime/engine.h"
 #include "engine/translate/sb.h"
 
@@ -62,6 +63,7 @@ u16 ap_live_at(struct ap_sb *sb, u64 pc)
 			break;
 		if (!depend_on(sb, pc + i.len - 1) || may_fault(&i))
 			break;
+		ap_fix_peek(pc, buf, i.len);
 		if (!scan(&i, &live, &open))
 			return live;
 		if (i.kind == AP_I_JMP)

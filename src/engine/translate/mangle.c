@@ -9,6 +9,7 @@
  */
 #include "engine/cache/lookup.h"
 #include "engine/cache/unit.h"
+#include "engine/emit/fix.h"
 #include "engine/runtime/engine.h"
 #include "engine/sample/lane.h"
 #include "engine/translate/sb.h"
@@ -120,6 +121,7 @@ static void emit_lea_operand(struct ap_emit *e, const struct ap_sb_insn *in, u8 
 	if (i->flags & AP_INSN_RIP_REL) {
 		u64 ea = in->pc + i->len + (u64)i->disp;
 
+		ap_fix_refuse();
 		ap_emit_mov_imm64(e, reg, i->flags & AP_INSN_ADDR32 ? (u32)ea : ea);
 		return;
 	}
@@ -233,10 +235,12 @@ static void mangle_rip(struct ap_emit *e, const struct ap_sb_insn *in)
 		u8 *at = e->p;
 
 		ap_emit_insn(e, in->bytes, i->len);
+		ap_fix(AP_FIX_REL, at + i->disp_off);
 		if (!e->full)
 			memcpy(at + i->disp_off, &(s32){ (s32)rel }, 4);
 		return;
 	}
+	ap_fix_refuse();
 	if (is_lea(i) && i->rex & 8) {
 		ap_emit_mov_imm64(e, (u8)((i->modrm >> 3 & 7) | (i->rex & 4 ? 8 : 0)), ea);
 		return;
@@ -277,10 +281,12 @@ static void emit_push_ret(struct ap_emit *e, u64 ret, struct ap_lits *lits)
 
 	if (ret <= 0x7fffffff) {
 		ap_emit8(e, 0x68);
+		ap_fix(AP_FIX_ABS32, e->p);
 		ap_emit32(e, (u32)ret);
 		return;
 	}
 	ap_emit_bytes(e, push_rip, 2);
+	ap_fixes.lit_anchor[lits->n] = ap_fixes.anchor;
 	lits->lit[lits->n].disp = e->p;
 	lits->lit[lits->n++].value = ret;
 	ap_emit32(e, 0);
@@ -331,8 +337,10 @@ static void emit_load_target(struct ap_emit *e, const struct ap_sb_insn *in)
 		rel = (s64)(ea - ((u64)e->p + 7));
 		if (ap_fits_s32(rel)) {
 			ap_emit_bytes(e, (const u8[]){ 0x48, 0x8b, 0x0d }, 3);
+			ap_fix(AP_FIX_REL, e->p);
 			ap_emit32(e, (u32)rel);
 		} else {
+			ap_fix_refuse();
 			ap_emit_mov_imm64(e, AP_RCX, ea);
 			ap_emit_bytes(e, (const u8[]){ 0x48, 0x8b, 0x09 }, 3);
 		}
@@ -364,6 +372,7 @@ static void emit_ibl_out(struct ap_emit *e, const u8 *gate)
 {
 	u8 *site;
 
+	ap_fix_refuse();
 	ap_emit_gs_store(e, AP_RCX, AP_T_RIP);
 	ap_emit_gs_load(e, AP_RDX, AP_T_SPILL_RDX);
 	ap_emit_gs_load(e, AP_RCX, AP_T_SPILL_RCX);
@@ -384,9 +393,11 @@ static void emit_table_jump(struct ap_emit *e)
 			ap_emit_bytes(e, (const u8[]){ 0xff, 0x24, 0xd5 }, 3);
 		else
 			ap_emit_bytes(e, (const u8[]){ 0xff, 0xa2 }, 2);
+		ap_fix(AP_FIX_TABLE, e->p);
 		ap_emit32(e, (u32)table);
 		return;
 	}
+	ap_fix_refuse();
 	ap_emit_gs_store(e, AP_RCX, AP_T_RIP);
 	ap_emit_mov_imm64(e, AP_RCX, table);
 	/* mov rdx, [rcx + rdx * 8], or * 1 */
@@ -402,6 +413,7 @@ static void emit_branch_id(struct ap_emit *e, const u8 *at)
 
 	emit_gs_imm(e, AP_T_BRANCH_ID,
 		    (u32)(u - ap_units) << AP_UNIT_OFF_BITS | (u32)(at - u->base));
+	ap_fix(AP_FIX_BRANCH, e->p - 4);
 }
 
 /* lea edx, [rcx * 8] */
@@ -481,10 +493,12 @@ u8 *ap_mangle_guard(struct ap_emit *e, const struct ap_sb_insn *in, struct ap_li
 		emit_push_ret(e, in->pc + i->len, lits);
 	if (in->next <= 0x7fffffff) {
 		ap_emit_bytes(e, (const u8[]){ 0x48, 0x8d, 0x89 }, 3); /* lea rcx, [rcx - next] */
+		ap_fix_guess(AP_FIX_NEG32, e->p);
 		ap_emit32(e, (u32)-in->next);
 	} else {
 		ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
 		ap_emit_mov_imm64(e, AP_RDX, -in->next);
+		ap_fix_guess(AP_FIX_NEG64, e->p - 8);
 		ap_emit_bytes(e, lea_rcx_rdx, 4);
 		ap_emit_gs_load(e, AP_RDX, AP_T_SPILL_RDX);
 	}
@@ -507,6 +521,10 @@ void ap_mangle_guard_fail(struct ap_emit *e, const struct ap_sb_insn *in, const 
 	tests &= ap_proc.nlanes == 1;
 	ap_emit_gs_store(e, AP_RDX, AP_T_SPILL_RDX);
 	ap_emit_mov_imm64(e, AP_RDX, in->next);
+	if (in->next <= 0x7fffffff)
+		ap_fix_guess(AP_FIX_ABS32, e->p - 4);
+	else
+		ap_fix_guess(AP_FIX_ABS64, e->p - 8);
 	ap_emit_bytes(e, lea_rcx_rdx, 4);
 	if (vec) {
 		ap_emit_adds_reg(e, vec, AP_RDX);

@@ -39,6 +39,7 @@ struct ap_sb {
 	bool alone;    /* one instruction, to be left behind it in any case; for the builder */
 	bool plain;    /* without a log, in any case (feed_gap.c) */
 	bool walk;     /* all its exits lead to the dispatcher, which looks at budgets itself */
+	bool is_stored; /* the store has it (fix.h), and nothing but pc and the ends of this is filled in */
 	bool transient;	   /* source may change unseen: translate for one run */
 	u64 lazy;	   /* pc of a PLT's jump that is not bound yet: likewise, once; else 0 */
 	u32 inc_at;	   /* instruction before which the final counter goes; n: after the last */
@@ -48,6 +49,7 @@ struct ap_sb {
 
 /* build.c */
 void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns);
+void ap_sb_build_new(struct ap_sb *sb, u64 pc, u32 max_insns); /* whatever the store has */
 /* Of lanes (walk.c): the flags are the program's at all its exits. */
 void ap_sb_build_walk(struct ap_sb *sb, u64 pc, u32 max_insns);
 /* walk.c: so many of its instructions count less than the lanes' margins. */

@@ -17,9 +17,11 @@
 #include "engine/cache/unit.h"
 #include "engine/client.h"
 #include "engine/emit/emit.h"
+#include "engine/emit/fix.h"
 #include "engine/runtime/engine.h"
 #include "engine/sample/lane.h"
-#include "engine/translate/heir.h"
+#include "engine/translate/block.h"
+#include "engine/translate/kept.h"
 #include "engine/translate/sb.h"
 
 struct side {
@@ -54,7 +56,8 @@ static struct {
 	u32 nrecs, njumps, nsides, nguards;
 	struct ap_vec vec; /* of the instructions written so far */
 	struct ap_vec final_vec;
-	const u8 *code;	 /* its beginning */
+	const u8 *code; /* its beginning */
+	const struct ap_exit *exits;
 	u32 cold;	 /* as in the unit */
 	bool count;	 /* at all */
 	bool count_more; /* other groups than the base */
@@ -280,6 +283,7 @@ static void emit_guard(struct ap_sb_insn *in)
 	s->vec = tr.vec;
 	add_insn(&s->vec, in, ap_rec_vec(in->cls));
 	s->from = ap_mangle_guard(&tr.e, in, &tr.lits);
+	ap_fixes.anchor++;
 }
 
 static void emit_insn(struct ap_sb_insn *in)
@@ -376,11 +380,18 @@ static void emit_stub(struct ap_exit *x)
 	ap_stub_write(tr.u, x);
 }
 
+static void fix_stub(const u8 *site, const struct ap_exit *x)
+{
+	if (ap_unlikely(ap_fixes.on))
+		ap_fix_add(AP_FIX_STUB, site, (u32)(x - tr.exits));
+}
+
 /* Straight to the stub: an exit that is never linked. */
 static void emit_jmp_stub(struct ap_exit *x)
 {
 	u8 *site = ap_emit_jmp32(&tr.e);
 
+	fix_stub(site, x);
 	emit_stub(x);
 	if (!tr.e.full)
 		ap_patch_rel32(site, x->stub);
@@ -404,6 +415,7 @@ static void emit_linkable(struct ap_exit *x)
 {
 	ap_emit_align_rel32(&tr.e, 1);
 	x->site = ap_emit_jmp32(&tr.e);
+	fix_stub(x->site, x);
 	emit_stub(x);
 	if (!tr.e.full)
 		ap_patch_rel32(x->site, x->stub);
@@ -543,7 +555,9 @@ static void emit_side_stubs(struct ap_sb *sb, struct ap_exit *exits)
 {
 	u32 s = 0;
 
+	ap_fixes.anchor = 0;
 	for (u32 k = 0; k < sb->n; k++) {
+		ap_fixes.anchor += sb->insns[k].guard;
 		if (!sb->insns[k].side)
 			continue;
 		if (sb->insns[k].pmc)
@@ -563,6 +577,7 @@ static void emit_guard_fails(const struct ap_sb *sb)
 
 		if (!sb->insns[k].guard)
 			continue;
+		ap_fixes.anchor = (u8)g;
 		ap_mangle_guard_fail(&tr.e, &sb->insns[k], tr.guards[g].from,
 				     tr.count ? &tr.guards[g].vec : NULL, tr.tests);
 		if (!tr.e.full)
@@ -631,58 +646,42 @@ static void emit_literals(void)
 	for (u32 k = 0; k < tr.lits.n; k++) {
 		u8 *at = tr.e.p;
 
+		if (ap_unlikely(ap_fixes.on))
+			ap_fix_add(AP_FIX_ABS64, at, ap_fixes.lit_anchor[k]);
 		ap_emit64(&tr.e, tr.lits.lit[k].value);
 		if (!tr.e.full)
 			ap_patch_rel32(tr.lits.lit[k].disp, at);
 	}
 }
 
-/* What was there before the last block was made. */
-static struct {
-	struct ap_block *b;
-	void *mark, *end; /* of the heap, before and after it */
-	u32 used, cold;	  /* of its unit */
-} made;
-
 /* The lasting description of what was written. */
 static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 {
-	u64 jumps_size = tr.njumps * sizeof(u64), recs_size = tr.nrecs * sizeof(struct ap_rec);
-	u64 more_size = tr.count_more ? tr.nrecs : 0;
 	u8 *const *sites;
-	u32 all_sites = ap_ibl_sites(&sites), nsites = all_sites <= AP_IBL_SITES ? all_sites : 0;
-	u64 pages_size = sb->npages * sizeof(struct ap_block_page);
-	struct ap_block *b = ap_heap_alloc(sizeof(*b) + pages_size + jumps_size + recs_size +
-					   nsites * sizeof(u16) + more_size);
-	struct ap_block_page *pages = (struct ap_block_page *)(b + 1);
-	u64 *jumps = (u64 *)(pages + sb->npages);
+	u32 all_sites = ap_ibl_sites(&sites);
+	const struct ap_block_parts parts = {
+		.pages = sb->pages,
+		.jumps = tr.jumps,
+		.recs = tr.recs,
+		.more = tr.count_more ? tr.more : NULL,
+		.npages = sb->npages,
+		.njumps = tr.njumps,
+		.nrecs = tr.nrecs,
+		.nsites = all_sites <= AP_IBL_SITES ? all_sites : 0,
+	};
+	struct ap_block *b = ap_block_new(&parts, exits, tr.nsides + 1);
 
 	if (!b)
 		return NULL;
-	b->pages = pages;
-	b->npages = (u8)sb->npages;
-	for (u32 k = 0; k < sb->npages; k++)
-		pages[k].addr = sb->pages[k];
-	memcpy(jumps, tr.jumps, jumps_size);
-	memcpy(jumps + tr.njumps, tr.recs, recs_size);
-	b->jumps = jumps;
-	b->recs = (struct ap_rec *)(jumps + tr.njumps);
-	b->nrecs = (u16)tr.nrecs;
-	b->nsites = (u8)nsites;
-	for (u32 k = 0; k < nsites; k++)
-		((u16 *)(b->recs + b->nrecs))[k] = (u16)(sites[k] - tr.code);
-	b->more =
-		more_size ? memcpy((u16 *)(b->recs + b->nrecs) + nsites, tr.more, more_size) : NULL;
-	b->exits = exits;
-	b->nexits = (u8)(tr.nsides + 1);
+	for (u32 k = 0; k < parts.nsites; k++)
+		ap_block_sites(b)[k] = (u16)(sites[k] - tr.code);
 	for (u32 k = 0; k < b->nexits + (tr.lanes ? 1U : 0); k++)
 		exits[k].from = b;
 	b->pc = sb->pc;
+	b->code = (u8 *)(u64)tr.code;
 	b->plain = sb->plain;
-	b->born = ap_heir_generation();
 	b->lean = ap_proc.carry && !ap_counts_branches();
 	b->final_vec = tr.count ? tr.final_vec.g[AP_VEC_BASE] : 0;
-	b->unit = (u16)(tr.u - ap_units);
 	b->probe = sb->probe;
 	b->small = all_sites > 0;
 	b->frame = tr.lanes ? ap_behind_frame(sb) : 0;
@@ -725,7 +724,20 @@ static u32 count_sides(const struct ap_sb *sb)
 	return n;
 }
 
-struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
+static void write_all(struct ap_sb *sb, struct ap_exit *exits, u32 nsides)
+{
+	emit_body(sb, &exits[nsides]);
+	emit_final(sb, &exits[nsides]);
+	emit_side_stubs(sb, exits);
+	emit_guard_fails(sb);
+	ap_clients_emit_end(&tr.e, tr.u);
+	emit_outs();
+	if (may_stop(sb))
+		emit_stop(&exits[nsides + 1]);
+	emit_literals();
+}
+
+static struct ap_block *write_block(struct ap_sb *sb, bool with_pad)
 {
 	struct ap_unit *u = ap_unit_for(sb->pc); /* may flush: before anything is allocated */
 	void *mark = ap_heap_mark();
@@ -733,7 +745,7 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 	u32 nexits = nsides + 1 + (ap_proc.nlanes > 0); /* the last one: in the middle */
 	struct ap_exit *exits = ap_heap_alloc(nexits * sizeof(*exits));
 	struct ap_block *b;
-	u8 *pad = NULL, *code;
+	u8 *pad = NULL;
 
 	if (!u || !exits)
 		return NULL;
@@ -742,45 +754,38 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 		pad = ap_ibl_emit_pad(&tr.e, sb->pc);
 	else
 		ap_emit_align(&tr.e, 16);
-	tr.code = code = tr.e.p;
-	emit_body(sb, &exits[nsides]);
-	emit_final(sb, &exits[nsides]);
-	emit_side_stubs(sb, exits);
-	emit_guard_fails(sb);
-	ap_clients_emit_end(&tr.e, u);
-	emit_outs();
-	if (may_stop(sb))
-		emit_stop(&exits[nsides + 1]);
-	emit_literals();
+	tr.code = tr.e.p;
+	ap_fixes.anchor = 0;
+	tr.exits = exits;
+	write_all(sb, exits, nsides);
 	if (tr.e.full)
 		return NULL;
 	b = block_new(sb, exits);
 	if (!b)
 		return NULL;
-	made.b = b;
-	made.mark = mark;
-	made.end = ap_heap_mark();
-	made.used = u->used;
-	made.cold = u->cold;
-	b->code = code;
 	b->pad = pad;
-	b->code_len = (u32)(tr.e.p - code);
-	u->used = (u32)(tr.e.p - u->base);
-	u->cold = tr.cold;
-	ap_unit_add_block(u, b); /* last: a handler may look for it from here on */
+	ap_block_place(b, u, tr.e.p, tr.cold, mark);
+	return b;
+}
+
+struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
+{
+	struct ap_block *b = ap_unlikely(sb->is_stored) ? ap_stored_write(sb, with_pad) : NULL;
+
+	if (b)
+		return b;
+	if (ap_unlikely(sb->is_stored))
+		ap_sb_build_new(sb, sb->pc, AP_BLOCK_INSNS);
+	b = write_block(sb, with_pad);
+	if (ap_unlikely(ap_fixes.on) && b) {
+		ap_keep(sb, b);
+		b = ap_stored_swap(sb, b, with_pad);
+	}
+	ap_fixes.on = false;
 	return b;
 }
 
 void ap_translate_undo(struct ap_block *b)
 {
-	struct ap_unit *u = &ap_units[b->unit];
-
-	if (made.b != b)
-		return;
-	made.b = NULL;
-	__atomic_store_n(&u->nblocks, u->nblocks - 1, __ATOMIC_RELEASE);
-	u->used = made.used;
-	u->cold = made.cold;
-	if (ap_heap_mark() == made.end)
-		ap_heap_rewind(made.mark);
+	ap_block_undo(b);
 }

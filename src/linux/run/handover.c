@@ -26,11 +26,13 @@
 #include <unistd.h>
 
 #include "abi/boot.h"
+#include "abi/switches.h"
 #include "inject/inject.h"
 #include "inject/proc.h"
 #include "inject/task.h"
 #include "linux/host/host.h"
 #include "linux/run/attach.h"
+#include "linux/run/store_key.h"
 #include "linux/run/supervisor.h"
 #include "linux/session/blob_image.h"
 #include "linux/session/owner.h"
@@ -206,6 +208,7 @@ static bool read_asked(struct ap_supervisor *sv, u32 seg, u32 index, u32 ns_pid,
 				 .limit_shares = slot.exec_limits,
 				 .ptracer = slot.exec_ptracer,
 				 .cwd = slot.exec_cwd,
+				 .is_secluded = slot.exec_secluded,
 				 .random = slot.exec_random,
 				 .sigmask = slot.exec_sigmask };
 	return true;
@@ -414,6 +417,19 @@ static const char *refusal(const struct ap_supervisor *sv, pid_t pid, const stru
 					: "cannot read its rights";
 }
 
+/* The first image has none: most sessions have but that one, and need no store. */
+static void give_key(struct ap_supervisor *sv, const struct ap_seized *from, pid_t pid, u64 key[2])
+{
+	struct ap_creds now;
+
+	if (!(sv->ses.head->flags & AP_F_STORE) ||
+	    (!from->has_asked && !(ap_is_stressed(sv->ses.head, AP_STRESS_STORE))))
+		return;
+	if (from->is_secluded || !ap_creds_read(pid, &now) ||
+	    !ap_store_key(sv, from->party, &now, key))
+		key[0] = AP_STORE_SECLUDED;
+}
+
 bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_seized *from,
 			u32 parent_seg)
 {
@@ -441,6 +457,8 @@ bool ap_handover_inject(struct ap_supervisor *sv, pid_t pid, const struct ap_sei
 	if (!ap_stat_read(pid, &st))
 		in.stat = &st;
 	in.refused = refusal(sv, pid, from, &is_foreign);
+	if (!in.refused)
+		give_key(sv, from, pid, in.store_key);
 	if (is_foreign) {
 		why = in.refused;
 		ret = ap_task_set_sigmask(pid, in.sigmask) ?: -EBADF;

@@ -262,7 +262,7 @@ static u32 session_flags(const struct ap_run_options *opts)
 	return (opts->count ? AP_F_COUNT : 0) | (opts->no_inherit ? AP_F_NO_INHERIT : 0) |
 	       (opts->deterministic ? AP_F_DETERMINISTIC : 0) |
 	       (opts->fixed_tsc ? AP_F_FIXED_TSC : 0) |
-	       (opts->model_thread ? AP_F_MODEL_THREAD : 0) |
+	       (opts->model_thread ? AP_F_MODEL_THREAD : 0) | (opts->shares_code ? AP_F_STORE : 0) |
 	       (opts->perf.is_served ? AP_F_SERVE : 0);
 }
 

@@ -28,6 +28,7 @@ struct ap_seized {
 	s32 fd, head_fd;
 	u32 party; /* of its new image */
 	u32 root, nofile_share, limit_shares, ptracer, cwd;
+	bool is_secluded; /* ap_slot.exec_secluded */
 	u64 random, sigmask;
 	u64 gone_ns; /* since when there is no such task, 0 there is */
 };
@@ -81,6 +82,7 @@ struct ap_supervisor {
 	struct ap_seized *traced;
 	u32 ntraced, traced_cap;
 	enum ap_rights rights;
+	u64 secret[2];	   /* that keys of stores of code are made of; 0: there is none yet */
 	u32 turns;	   /* of the loop */
 	bool has_mute;	   /* some process may not ring: it is looked for */
 	bool has_children; /* some have ended or stopped, and were not waited for yet */

@@ -17,6 +17,18 @@
 #define STATUS_MAX                                                                                 \
 	65536 /* a task may be in thousands of groups, which come before the capabilities */
 
+/* Kernels before 5.10 say only that there are some. */
+static u32 filters_of(const char *text)
+{
+	const char *mode = ap_status_find(text, "Seccomp"), *n;
+	u32 filters = 0;
+
+	n = ap_status_find(text, "Seccomp_filters");
+	if (n && sscanf(n, "%u", &filters) == 1)
+		return filters;
+	return mode && (sscanf(mode, "%u", &filters) != 1 || filters) ? AP_CREDS_FILTERED : 0;
+}
+
 bool ap_creds_parse(const char *text, struct ap_creds *creds)
 {
 	const char *uid = ap_status_find(text, "Uid"), *gid = ap_status_find(text, "Gid");
@@ -27,6 +39,7 @@ bool ap_creds_parse(const char *text, struct ap_creds *creds)
 	    sscanf(gid, "%*u %u", &creds->egid) != 1 || sscanf(permitted, "%llx", &caps) != 1)
 		return false;
 	creds->permitted = caps;
+	creds->filters = filters_of(text);
 	return true;
 }
 

@@ -12,7 +12,10 @@
 struct ap_creds {
 	u32 euid, egid; /* as our user namespace calls them */
 	u64 permitted;	/* capabilities */
+	u32 filters;	/* of seccomp, so many; AP_CREDS_FILTERED: some */
 };
+
+#define AP_CREDS_FILTERED UINT32_MAX
 
 /* The words of a text like /proc/PID/status.  False: it does not say them. */
 bool ap_creds_parse(const char *text, struct ap_creds *creds);
