@@ -157,7 +157,7 @@ static void regions_come_from_boot_and_follow_changes(void)
 	ap_proc.boot = &boot;
 	r = ap_region_find(0x8fff);
 	REQUIRE(r != NULL);
-	EXPECT_U64(r->flags, AP_RANGE_X);
+	EXPECT_U64(r->flags, AP_RANGE_X | AP_RANGE_FILE);
 	EXPECT(!ap_region_find(0x9000) && !ap_region_find(0xfff));
 	ap_region_set(0x3000, 0x4000, 0, false);
 	EXPECT(!ap_region_find(0x3fff));
