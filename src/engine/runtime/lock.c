@@ -9,6 +9,8 @@
  */
 #include "engine/runtime/lock.h"
 
+#include "abi/switches.h"
+#include "base/str.h"
 #include "engine/runtime/filter.h"
 #include "engine/runtime/proc.h"
 #include "sys/nr.h"
@@ -158,10 +160,51 @@ static void wait(struct ap_lock *l, u32 me)
 	}
 }
 
+#if defined(AP_TEST_SWITCHES) || !defined(AP_BLOB)
+/* With plain calls: nothing of the engine is at rest. */
+AP_NORETURN static void out_of_order(const struct ap_lock *l, const struct ap_lock *held)
+{
+	char buf[128];
+	struct ap_str s;
+
+	ap_str_init(&s, buf, sizeof(buf));
+	ap_str_add(&s, "anyperf: the lock \"");
+	ap_str_add(&s, l->name);
+	ap_str_add(&s, "\" is taken by a holder of \"");
+	ap_str_add(&s, held->name);
+	ap_str_add(&s, "\"\n");
+	ap_rawsys(AP_NR_write, 2, (u64)s.buf, s.len, 0, 0, 0);
+	for (;;)
+		ap_rawsys(AP_NR_exit_group, 134, 0, 0, 0, 0, 0);
+}
+
+/* After a fault of the engine's own the thread may hold anything, and gives up. */
+static void check_rank(const struct ap_lock *l, u32 me)
+{
+	const struct ap_lock *held;
+
+	if (ap_proc.threads && ap_self()->in_handler_depth)
+		return;
+	for (u64 at = robust.next; at && at != (u64)&robust; at = held->next) {
+		held = (const struct ap_lock *)at;
+		if ((__atomic_load_n(&held->word, __ATOMIC_RELAXED) & AP_LOCK_OWNER) == me &&
+		    held->rank >= l->rank)
+			out_of_order(l, held);
+	}
+}
+#else
+static void check_rank(const struct ap_lock *l, u32 me)
+{
+	(void)l;
+	(void)me;
+}
+#endif
+
 void ap_lock_take(struct ap_lock *l)
 {
 	u32 me = self();
 
+	check_rank(l, me);
 	if (!change(l, 0, me))
 		wait(l, me);
 }
@@ -207,8 +250,10 @@ bool ap_lock_reset(struct ap_lock *l)
 	return v & AP_LOCK_DIED || (owner && owner != self());
 }
 
-void ap_lock_add(struct ap_lock *l, void (*mend)(void))
+void ap_lock_add(struct ap_lock *l, enum ap_lock_rank rank, const char *name, void (*mend)(void))
 {
+	l->rank = rank;
+	l->name = name;
 	robust.offset = (u64)&l->word - (u64)l;
 	l->mend = mend;
 	l->next = robust.next ? robust.next : (u64)&robust;

@@ -17,11 +17,22 @@
 #define AP_LOCK_DIED	0x40000000U /* the holder did, and no one has it now */
 #define AP_LOCK_WAITERS 0x80000000U
 
+/*
+ * A thread takes locks in this order, and none that it has: docs/design/engine.md, "Locks".  Hosted code and the build
+ * for tests hold each ap_lock_take() to it.
+ */
+enum ap_lock_rank {
+	AP_RANK_PROCESS = 1, /* ap_proc.lock */
+	AP_RANK_MEMORY = 2   /* mem.c: the table of the engine's mappings */
+};
+
 struct ap_lock {
 	u64 next; /* of the robust list */
 	u32 word;
 	void (*mend)(void); /* by the new holder; may be cut short itself and done again */
-	u32 lender;	    /* a holder that does not need it any more once *done is not 0 */
+	const char *name;
+	u32 rank;   /* enum ap_lock_rank */
+	u32 lender; /* a holder that does not need it any more once *done is not 0 */
 	const u32 *done;
 };
 
@@ -49,7 +60,7 @@ AP_MUST_CHECK bool ap_lock_end_loan(struct ap_lock *l);
 bool ap_lock_reset(struct ap_lock *l);
 
 /* Each lock, once, before there are tasks that can die. */
-void ap_lock_add(struct ap_lock *l, void (*mend)(void));
+void ap_lock_add(struct ap_lock *l, enum ap_lock_rank rank, const char *name, void (*mend)(void));
 /* The calling task dies alone: the kernel shall mark what it holds then.  False: it cannot. */
 bool ap_lock_register(void);
 /* Who has this name holds nothing any more. */

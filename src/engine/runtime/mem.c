@@ -135,7 +135,7 @@ static void mend(void)
 
 void ap_mem_lock_init(void)
 {
-	ap_lock_add(&mem_lock, mend);
+	ap_lock_add(&mem_lock, AP_RANK_MEMORY, "memory", mend);
 }
 
 /*

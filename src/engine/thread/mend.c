@@ -31,6 +31,6 @@ void ap_mend_process(void)
 
 void ap_mend_init(void)
 {
-	ap_lock_add(&ap_proc.lock, ap_mend_process);
+	ap_lock_add(&ap_proc.lock, AP_RANK_PROCESS, "process", ap_mend_process);
 	ap_mem_lock_init();
 }
