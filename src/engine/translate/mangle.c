@@ -67,6 +67,17 @@ bool ap_mangle_supported(const struct ap_insn *i, const u8 *bytes)
 }
 
 /*
+ * The base holds the whole address, so a gs override and the address size go.  So does a REX byte before another
+ * prefix: the CPU ignores it there, and would obey it behind the last one.
+ */
+static bool is_dropped(const struct ap_sb_insn *in, u32 k)
+{
+	u8 b = in->bytes[k];
+
+	return k < in->i.nprefix && (b == 0x65 || b == 0x67 || (b & 0xf0) == 0x40);
+}
+
+/*
  * The instruction with its ModRM memory operand replaced by [base], base < 8 and not rsp or rbp:
  * same prefixes (less a gs override), same opcode and reg field, no SIB, no displacement.
  */
@@ -78,8 +89,8 @@ static void emit_rebased(struct ap_emit *e, const struct ap_sb_insn *in, u8 base
 	for (u32 k = 0; k < i->modrm_off; k++) {
 		u8 b = in->bytes[k];
 
-		if (k < i->nprefix && (b == 0x65 || b == 0x67))
-			continue; /* the base holds the whole address */
+		if (is_dropped(in, k))
+			continue;
 		if (i->rex && k == i->nprefix)
 			b &= (u8)~3; /* X and B belonged to the operand */
 		else if (i->flags & AP_INSN_VEX && in->bytes[i->nprefix] != 0xc5 &&
@@ -149,11 +160,11 @@ static void emit_add_gs_base(struct ap_emit *e, u8 reg, u8 other)
 	ap_emit_gs_load(e, other, AP_T_SPILL_B);
 }
 
-/* The instruction's bytes up to the opcode, less a gs override and the address size. */
+/* The instruction's bytes up to the opcode, less those that is_dropped() names. */
 static void emit_prefixes(struct ap_emit *e, const struct ap_sb_insn *in)
 {
 	for (u32 k = 0; k < in->i.opcode_off; k++)
-		if (k >= in->i.nprefix || (in->bytes[k] != 0x65 && in->bytes[k] != 0x67))
+		if (!is_dropped(in, k))
 			ap_emit8(e, in->bytes[k]);
 }
 

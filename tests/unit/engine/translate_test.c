@@ -82,7 +82,10 @@ RIG_SNIPPET(live_flags,
 
 RIG_SNIPPET(gs,
 	"mov $158, %eax; mov $0x1001, %edi; mov %rbx, %rsi; syscall; mov %gs:8, %rax; mov $40, %ecx; mov %gs:(%rcx), %ecx\n"
-	"addq $5, %gs:16; mov $3, %ecx; mov %gs:24(,%rcx,8), %rdx; lea 8(%rbx), %rsi; xor %esi, %esi; lods %gs:(%rsi), %rax\n");
+	"addq $5, %gs:16; mov $3, %ecx; mov %gs:24(,%rcx,8), %rdx; lea 8(%rbx), %rsi; xor %esi, %esi; lodsq %gs:(%rsi)\n"
+	/* REX where the CPU ignores it, before gs: lods, mov from an address and from a register's */
+	"xor %esi, %esi; .byte 0x48, 0x65, 0xad; mov %eax, %r8d; xor %eax, %eax; .byte 0x48, 0x65, 0x8b, 0x04, 0x25, 8, 0, 0, 0\n"
+	"add %rax, %r8; .byte 0x4c, 0x65, 0x8b, 0x0e; .byte 0x49, 0x65, 0xa1, 16, 0, 0, 0, 0, 0, 0, 0\n");
 
 RIG_SNIPPET(serializing,
 	"mov %rbx, %r9; xor %eax, %eax; cpuid; mov %r9, %rbx; mov %ss, %rax; push %rax; lea (%rsp), %rax; push %rax\n"
