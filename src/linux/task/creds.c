@@ -127,19 +127,21 @@ static bool are_among(const u32 to[4], const u32 ids[4])
 	return true;
 }
 
-/* In a user namespace that one may make below one's own all capabilities are had: who made it, and may trace all in it, is told by the ids. */
+/*
+ * In a user namespace that one may make below one's own all capabilities are had: its maker, which may trace all in it, is told by
+ * the ids.  From inside a namespace the kernel lets nobody trace a process above it, whatever its ids are.
+ */
 bool ap_identity_reaches(const struct ap_identity *id, const struct ap_identity *to,
 			 const char *own)
 {
 	const bool is_there = !strcmp(id->userns, to->userns);
-	const bool has_caps = is_there || !strcmp(id->userns, own);
 
-	if (!id->userns[0])
+	if (!id->userns[0] || (!is_there && strcmp(id->userns, own)))
 		return false;
-	if (has_caps && has_cap(id, CAP_SYS_PTRACE_))
+	if (has_cap(id, CAP_SYS_PTRACE_))
 		return true;
-	return (are_among(to->uids, id->uids) || (has_caps && has_cap(id, CAP_SETUID_))) &&
-	       (are_among(to->gids, id->gids) || (has_caps && has_cap(id, CAP_SETGID_))) &&
+	return (are_among(to->uids, id->uids) || has_cap(id, CAP_SETUID_)) &&
+	       (are_among(to->gids, id->gids) || has_cap(id, CAP_SETGID_)) &&
 	       (!is_there || !(to->permitted & ~id->permitted));
 }
 

@@ -30,7 +30,7 @@ AP_MUST_CHECK bool ap_creds_userns(pid_t tid, char name[AP_USERNS_NAME]);
  */
 #define AP_CREDS_TEXT 320
 AP_MUST_CHECK bool ap_creds_text(pid_t tid, char text[AP_CREDS_TEXT]);
-/* All that the kernel looks at where a process signals or traces another one. */
+/* What the kernel looks at where a process traces another one, except whether that one is dumpable. */
 struct ap_identity {
 	char userns[AP_USERNS_NAME]; /* "": nothing is known */
 	u32 uids[4], gids[4];	     /* real, effective, saved, of file systems */

@@ -201,6 +201,7 @@ static void who_reaches_whom(void)
 	const char *own = a.userns;
 
 	strcpy(below.userns, "user:[1]");
+	EXPECT(!ap_identity_reaches(&below, &a, own)); /* of the same ids, and from inside */
 	saved.uids[2] = 2;
 	EXPECT(ap_identity_reaches(&a, &a, own) && !ap_identity_reaches(&a, &b, own));
 	EXPECT(ap_identity_reaches(&saved, &b, own) && !ap_identity_reaches(&b, &saved, own));
