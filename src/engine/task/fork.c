@@ -401,9 +401,11 @@ static void step_over(struct ap_thread *t)
 }
 
 /* The child goes its way without the engine, which only leaves its memory behind. */
-AP_NORETURN static void leave(struct ap_thread *t, const struct ap_clone *k)
+AP_NORETURN static void leave(struct ap_thread *t, const struct ap_clone *k, const struct birth *b)
 {
 	ap_lock_take(&ap_proc.lock);
+	if (b->is_torn)
+		ap_smc_mend(); /* some may be protected that are not noted yet */
 	ap_smc_give_back_all();
 	ap_party_forsake(t);
 	ap_sig_give_back(t);
@@ -432,12 +434,12 @@ static void run_child(struct ap_thread *t, const struct ap_clone *k, struct birt
 	be_child(t, k, b);
 	ap_proc.random = b->random;
 	if (ap_proc.flags & AP_F_NO_INHERIT)
-		leave(t, k);
+		leave(t, k, b);
 	error = attach_child(t, b);
 	if (error) {
 		ap_note2(AP_NOTE_NOT_COUNTED, "not counted: ", ap_proc.seg->comm,
 			 lack_of(b, error));
-		leave(t, k);
+		leave(t, k, b);
 	}
 	t = ap_self();
 	if (b->is_torn)
