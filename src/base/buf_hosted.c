@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +12,9 @@ bool ap_buf_grow(struct ap_buf *buf, size_t n)
 	size_t room = buf->room ? buf->room : LEAST;
 	char *data;
 
-	while (n > room - buf->size)
+	while (n > room - buf->size && room <= SIZE_MAX / 2)
 		room *= 2;
-	data = realloc(buf->data, room);
+	data = n > room - buf->size ? NULL : realloc(buf->data, room);
 	buf->failed |= !data;
 	if (!data)
 		return false;
