@@ -22,7 +22,7 @@ enum ap_tracee_kind {
 	AP_TRACEE_NEW	 /* of a new image, whose engine has not begun: the boot page has them */
 };
 
-#define AP_KEPT_MAX 4
+#define AP_KEPT_MAX 64 /* one of each number: what does not queue always has room */
 
 /* A stop that is told when the task has come to where its registers are the program's. */
 struct ap_kept {

@@ -2,6 +2,7 @@
 /*
  * A signal that comes while a task stands at the entry of a call that waits: the call ends as if it had come in the middle of it, and one
  * that need not wait does what it does.  A signal that the tracer takes away has the call go on waiting.
+ * Of many signals that come there, each is told and handled, and the call ends once.
  */
 /* CASE: counted -- */
 /* CASE: session -- */
@@ -198,12 +199,64 @@ static int run(bool takes)
 	}
 }
 
+static const int many[] = { SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGURG, SIGTSTP, SIGTTIN };
+
+static void many_child(void)
+{
+	struct sigaction a = { .sa_handler = on };
+	long ret;
+
+	for (size_t k = 0; k < sizeof(many) / sizeof(*many); k++)
+		sigaction(many[k], &a, NULL);
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	raise(SIGSTOP);
+	ret = syscall(SYS_read, tube[0], &byte, 1);
+	printf("read: %ld%s, handled %d\n", ret, ret < 0 ? strerror(errno) : "", handled);
+	fflush(stdout);
+	_exit(0);
+}
+
+/* All of them for a task that stands at the entry of a read that waits. */
+static int run_many(void)
+{
+	int st, in = 0, sig = 0, sent = 0;
+	struct user_regs_struct r;
+	pid_t pid = fork();
+
+	if (!pid)
+		many_child();
+	waitpid(pid, &st, 0);
+	ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+	for (;;) {
+		ptrace(PTRACE_SYSCALL, pid, 0, sig);
+		sig = 0;
+		if (waitpid(pid, &st, 0) != pid || !WIFSTOPPED(st))
+			return st;
+		if (st != W_STOPCODE(SIGTRAP | 0x80)) {
+			sig = WSTOPSIG(st);
+			printf("  signal %d\n", sig);
+			fflush(stdout);
+			continue;
+		}
+		in = !in;
+		ptrace(PTRACE_GETREGS, pid, 0, &r);
+		if (r.orig_rax != SYS_read)
+			continue;
+		printf("  %s %lld\n", in ? "entry" : "exit", (long long)r.rax);
+		fflush(stdout);
+		for (size_t k = 0; in && !sent && k < sizeof(many) / sizeof(*many); k++)
+			kill(pid, many[k]);
+		sent |= in;
+	}
+}
+
 int main(void)
 {
 	current = mmap(NULL, 4096, RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	prepare();
 	CHECK(!run(false), "each call ends");
 	CHECK(!run(true), "each call ends by the second signal, where the first is taken away");
+	CHECK(!run_many(), "a call ends by many signals that come at its entry");
 	semctl(sem, 0, IPC_RMID);
 	msgctl(box, IPC_RMID, NULL);
 	return done();
