@@ -368,10 +368,11 @@ void ap_smc_forget(u64 start, u64 end)
 		for_each(start, end, forget);
 }
 
+static u32 seen; /* ap_board.code_gen, as the cache was last flushed for it; lock */
+
 void ap_smc_serialize(void)
 {
 	u32 gen = __atomic_load_n(&ap_proc.board->code_gen, __ATOMIC_ACQUIRE);
-	static u32 seen;
 
 	if (!ap_alias_any() && gen == seen)
 		return;
@@ -416,4 +417,11 @@ void ap_smc_poked(u64 start, u64 end)
 		__atomic_store_n(&b->poked[i].start, start, __ATOMIC_RELEASE);
 	}
 	__atomic_fetch_add(&ap_proc.board->code_gen, 1, __ATOMIC_ACQ_REL);
+}
+
+void ap_smc_moved(bool poked)
+{
+	seen = __atomic_load_n(&ap_proc.board->code_gen, __ATOMIC_ACQUIRE) - 1;
+	if (poked)
+		ap_smc_poked(0, UINT64_MAX);
 }

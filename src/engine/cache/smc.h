@@ -48,6 +48,8 @@ void ap_smc_mend(void);
 void ap_smc_serialize(void);
 /* This process has changed the code of another, or its own past all protection. */
 void ap_smc_poked(u64 start, u64 end);
+/* The process has another board.  poked: the former said of changes, whose places are not known here.  Lock held. */
+void ap_smc_moved(bool poked);
 /* Can what is read at pc be what another task of the session has written there? */
 bool ap_smc_may_be_poked(u64 pc);
 

@@ -278,6 +278,9 @@ void ap_traced_look(struct ap_thread *t)
 			return;
 		if (tr->how & AP_TRACED_FLUSH) {
 			tr->how &= ~AP_TRACED_FLUSH;
+			/* where that was is on a board that cannot be read here */
+			if (tr->party != AP_PARTY_OF(ap_proc.seg_index))
+				ap_smc_poked(0, UINT64_MAX);
 			ap_smc_serialize();
 		} else if (tr->how & AP_TRACED_COME) {
 			tr->how &= ~AP_TRACED_COME;

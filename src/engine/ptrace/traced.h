@@ -46,6 +46,7 @@ struct ap_traced {
 	bool again;    /* the call that a nudge meets is to be made again, and its entry told */
 	bool steps;    /* the one instruction has been started */
 	bool by_other; /* PTRACE_TRACEME, and the tracer is not of the session */
+	u32 party; /* the tracer's, where it says AP_TRACED_FLUSH: what it changed is on its own board */
 };
 
 struct ap_seg;

@@ -51,6 +51,7 @@ static void tell_thread(struct ap_tracee *e, u32 how, u32 sig)
 	if (how && e->nkept)
 		how |= AP_TRACED_COME;
 	tr->how = how | (gen != e->code_gen ? AP_TRACED_FLUSH : 0);
+	tr->party = AP_PARTY_OF(ap_proc.seg_index);
 	e->code_gen = gen;
 	/* behind a filter's stop the next is the exit, as the entry has been */
 	if (how & AP_TRACED_CALLS && ap_wait_event(e->status) == PTRACE_EVENT_SECCOMP &&

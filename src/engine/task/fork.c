@@ -257,6 +257,7 @@ int ap_task_move(struct ap_thread *t, s32 file, u32 seg)
 {
 	struct ap_seg *to = ap_mem_map(0, AP_SLOTS_OFF);
 	const u32 nslots = ap_proc.seg->nslots;
+	const bool poked = __atomic_load_n(&ap_proc.board->npoked, __ATOMIC_ACQUIRE);
 	int ret;
 
 	if (!to)
@@ -282,6 +283,7 @@ int ap_task_move(struct ap_thread *t, s32 file, u32 seg)
 	ap_proc.seg_index = seg;
 	if (!map_party())
 		return -AP_ENOMEM;
+	ap_smc_moved(poked);
 	if (ap_proc.seg->mute)
 		ap_slot_set_mute(true);
 	ap_cradle_drop();
