@@ -72,8 +72,7 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 {
 	for (unsigned int i = 0; !runs->repeat || i < runs->repeat; i++) {
 		struct ap_run_result res;
-		bool is_told;
-		int ret, sig;
+		int ret, sig, end_sig;
 
 		memset(&res, 0, sizeof(res));
 		if (!beside("--pre", runs->pre))
@@ -85,7 +84,7 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 			return ret;
 		runs->status = ap_engine_exit_status(res.wait_status);
 		runs->signal = sig = WIFSIGNALED(res.wait_status) ? WTERMSIG(res.wait_status) : 0;
-		is_told = res.is_told;
+		end_sig = res.end_sig;
 		runs->timed_out = res.is_timed_out;
 		/* as in perf, what ends as it was asked to has not failed */
 		if (sig == SIGTERM && (res.is_timed_out || c->is_stopped))
@@ -99,8 +98,12 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 		 * Ctrl-C, and to be told to end, is meant for the measurement too, not for one run
 		 * of many.
 		 */
-		if (sig == SIGINT || sig == SIGQUIT || is_told)
+		if (sig == SIGINT || sig == SIGQUIT || end_sig) {
+			/* the last one may have ended well, and the series has not */
+			if (i + 1 != runs->repeat && !runs->status && end_sig && !c->is_stopped)
+				runs->status = 128 + end_sig;
 			break;
+		}
 		if (runs->show && !runs->show(c))
 			break;
 		if (runs->until_failure && (runs->status || runs->timed_out))

@@ -34,6 +34,19 @@ for e in $sw instructions; do
 done
 status 127 "no such command in PATH" "$ANYPERF" stat anyperf-nonexistent
 
+# --- to be told to end is meant for a series, whichever moment of a run it comes in
+for e in $sw instructions; do
+	statuses=
+	for ((k = 0; k < 12; k++)); do
+		start "$ANYPERF" stat -r 0 -x, -e $e true
+		wait_for 20 grep -qs "^[0-9]" "$tmp/bg.err"
+		kill -TERM "$pid"
+		wait "$pid"
+		statuses+=" $?"
+	done
+	is "$statuses" "$(printf ' 143%.0s' {1..12})" "$e: -r 0 ends when it is told to, with the signal's status"
+done
+
 # --- the command's output is untouched, its arguments are its own
 run "$ANYPERF" stat -e instructions -- printf '%s\n' -e --help
 is "$(cat "$tmp/out")" "$(printf '%s\n' -e --help)" "options after the command are the command's"

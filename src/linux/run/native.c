@@ -49,7 +49,7 @@ int ap_run_native(struct ap_run_state *run, u32 nested_root)
 			ap_supervisor_fini(&run->sv);
 	}
 	if (ret) {
-		ap_signals_give_back(&run->signals);
+		ap_signals_give_back(run);
 		return ap_run_complain(run, AP_EXIT_OURS, "cannot wait for events: %s",
 				       strerror(-ret));
 	}
@@ -61,6 +61,6 @@ int ap_run_native(struct ap_run_state *run, u32 nested_root)
 	ap_run_client_free(run);
 	ap_run_detach(run);
 	ap_supervisor_fini(&run->sv);
-	ap_signals_give_back(&run->signals);
+	ap_signals_give_back(run);
 	return ret;
 }

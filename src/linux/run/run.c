@@ -216,7 +216,7 @@ void ap_run_take_times(struct ap_run_state *run)
 	struct ap_run_result *res = run->res;
 
 	res->is_timed_out = run->sv.is_timed_out;
-	res->is_told = run->sv.is_told;
+	res->end_sig = run->sv.end_sig;
 	if (run->sv.is_given_up && !run->sv.command_ended) {
 		res->is_given_up = true;
 		res->wait_status =
@@ -343,7 +343,7 @@ static int open_session(struct ap_run_state *run)
 		return 0;
 	ap_host_free(run->sv.host);
 	ap_supervisor_fini(&run->sv);
-	ap_signals_give_back(&run->signals);
+	ap_signals_give_back(run);
 	ap_session_close(&run->sv.ses);
 	return ap_run_complain(run, AP_EXIT_OURS, "cannot start the supervisor: %s%s",
 			       strerror(-ret), ap_run_remedy(-ret));
@@ -467,7 +467,7 @@ static int run_counted(struct ap_run_state *run)
 	ap_host_free(run->sv.host);
 	ap_supervisor_fini(&run->sv);
 	ap_session_close(&run->sv.ses);
-	ap_signals_give_back(&run->signals);
+	ap_signals_give_back(run);
 	lower_limit(run);
 	return ret;
 }

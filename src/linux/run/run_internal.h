@@ -55,7 +55,8 @@ int ap_run_complain(struct ap_run_state *run, int status, const char *fmt, ...)
 
 /* signals.c: the command's dispositions and mask are its own, ours are held while it runs. */
 void ap_signals_take(struct ap_saved_signals *saved);
-void ap_signals_give_back(const struct ap_saved_signals *saved);
+/* What has come since the supervisor looked is told to nobody but the result: end_sig. */
+void ap_signals_give_back(struct ap_run_state *run);
 /* In the child: what the command is to inherit. */
 void ap_signals_for_command(const void *saved);
 

@@ -52,20 +52,24 @@ void ap_signals_for_command(const void *arg)
 		syscall(SYS_rt_sigaction, SIGSETXID, saved->on_setxid, NULL, NSIG / 8);
 }
 
-void ap_signals_give_back(const struct ap_saved_signals *saved)
+void ap_signals_give_back(struct ap_run_state *run)
 {
+	const struct ap_saved_signals *saved = &run->signals;
 	const struct timespec now = { 0 };
 	sigset_t set;
+	int sig;
 
 	/*
-	 * what came for the command, or of tasks that we have reaped, is nobody's business any more
+	 * What came for the command, or of tasks that we have reaped, is nobody's business any more.  A series of runs has
+	 * to end all the same.
 	 */
 	ap_supervisor_sigset(&set);
-	for (int sig = 1; sig < NSIG; sig++)
+	for (sig = 1; sig < NSIG; sig++)
 		if (sigismember(&saved->mask, sig) > 0)
 			sigdelset(&set, sig);
-	while (sigtimedwait(&set, NULL, &now) > 0)
-		;
+	while ((sig = sigtimedwait(&set, NULL, &now)) > 0)
+		if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
+			run->res->end_sig = sig;
 	restore_dispositions(saved);
 	sigprocmask(SIG_SETMASK, &saved->mask, NULL);
 }

@@ -155,7 +155,8 @@ static void pass_on(struct ap_supervisor *sv, const struct ap_told *told)
 
 	if (sig == SIGCHLD)
 		return;
-	sv->is_told |= is_telling || sig == SIGHUP;
+	if (is_telling || sig == SIGHUP)
+		sv->end_sig = sig;
 	if (!sv->command || sv->command_ended)
 		sv->is_interrupted = true;
 	else if (is_telling && sv->told_sig && !is_echo)

@@ -111,10 +111,10 @@ struct ap_estimate_errors {
 };
 
 struct ap_run_result {
-	int wait_status;	       /* of the command, as waitpid gives it */
-	bool is_given_up;	       /* the command runs on; wait_status says 125 */
-	bool is_told;		       /* somebody else than the keyboard told us to end */
-	bool is_timed_out;	       /* timeout_ms passed: it was told to end */
+	int wait_status;   /* of the command, as waitpid gives it */
+	bool is_given_up;  /* the command runs on; wait_status says 125 */
+	int end_sig;	   /* of somebody else than the keyboard, told us to end; 0 none */
+	bool is_timed_out; /* timeout_ms passed: it was told to end */
 	struct ap_run_account account; /* of a command that was counted */
 	u64 wall_ns;
 	unsigned int tasks_running; /* living descendants when the command ended */

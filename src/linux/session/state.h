@@ -95,7 +95,7 @@ struct ap_supervisor {
 	int pass_sig;	     /* waits to be passed on: the command may have got it, too; 0 none */
 	u32 pass_from;	     /* its sender, */
 	u64 pass_ns;	     /* and when it came */
-	bool is_told;	     /* to end, by SIGINT, SIGTERM or SIGHUP that somebody sent */
+	int end_sig;	     /* SIGINT, SIGTERM or SIGHUP that somebody sent: the run is to end; 0 none */
 	bool is_given_up;    /* told again: the command runs on without us */
 	bool is_interrupted; /* a terminating signal came after the command's end */
 	bool is_stopped;     /* the client has enough */
