@@ -142,6 +142,8 @@ done
 changes family 2 "$ANYPERF" stat -x, -o table.family -e instructions --
 is "$(inodes "${pids[1]}" rw-s | wc -l) $(inodes "${pids[1]}" rw-s | grep -cFx "$party")" "1 0" "family: it has a file that is not its shell's"
 is "$(inodes "${pids[1]}" rw-s)" "$(inodes "${pids[0]}" rw-s)" "family: which is its child's"
+check "family: and not the supervisor's" test "$(inodes "$session" .w.s | grep -cFx "$(inodes "${pids[1]}" rw-s)")" = 0 -a \
+	"$(inodes "$session" .w.s | grep -cFx "$party")" = 1
 ends family
 has table.family "tasks have changed their credentials under a seccomp filter that lets them unmap nothing: they and their children are not counted any more" \
 	"family: which is said"

@@ -153,13 +153,6 @@ static bool is_shared(struct ap_supervisor *sv, const struct ap_track *t, const 
 	return false;
 }
 
-static bool is_given_up(const struct ap_supervisor *sv, const struct ap_track *t)
-{
-	const struct ap_session_file *f = ap_session_party(&sv->ses, t->seg);
-
-	return f && f->is_given_up;
-}
-
 /* True when the track has nothing more to tell. */
 static bool update(struct ap_supervisor *sv, struct ap_track *t)
 {
@@ -183,7 +176,7 @@ static bool update(struct ap_supervisor *sv, struct ap_track *t)
 	if (t->pidfd < 0 && t->is_named && !t->is_gone)
 		t->is_gone = !is_same_process(t->pid, head.start_time);
 	is_dead = head.state == AP_SEG_EXECED || head.state == AP_SEG_FOLDED ||
-		  (t->is_gone && (is_given_up(sv, t) || !is_shared(sv, t, &head)));
+		  (t->is_gone && (over || !is_shared(sv, t, &head)));
 	if (!is_dead) {
 		if (!t->is_gone)
 			ap_handover_scan(sv, t);
@@ -238,8 +231,7 @@ static void end_parties(struct ap_supervisor *sv)
 		is_used[sv->traced[i].party] = true;
 	for (u32 p = 1; (f = ap_session_next_party(&sv->ses, &p));) {
 		if (is_used[f->party] ||
-		    (!f->is_given_up && !ap_track_party_is_over(sv, f->party) &&
-		     has_more(sv, f->party)))
+		    (!ap_track_party_is_over(sv, f->party) && has_more(sv, f->party)))
 			continue;
 		take_notes(sv, f);
 		if (sv->host)

@@ -21,13 +21,16 @@
 #define FEW_SLOTS 16
 
 /*
- * A party that no process is left of.  Its memory may go on to name segments, which are nobody's then, and are not waited for, nor
- * looked for.  Not the session owner's: what it says is of those that may do to the session what they like.
+ * A party that is given up, or that no process is left of.  Its memory may go on to name segments, which are nobody's then, and are
+ * not waited for, nor looked for.  The session owner's is never over for want of processes: what it says is of those that may do to
+ * the session what they like.
  */
 bool ap_track_party_is_over(const struct ap_supervisor *sv, u32 party)
 {
-	return party && sv->quiet_since[party] &&
-	       ap_now_ns() - sv->quiet_since[party] > AP_TRACK_TAKING_NS;
+	const struct ap_session_file *f = ap_session_party(&sv->ses, party << AP_PARTY_SHIFT);
+
+	return (f && f->is_given_up) || (party && sv->quiet_since[party] &&
+					 ap_now_ns() - sv->quiet_since[party] > AP_TRACK_TAKING_NS);
 }
 
 /* A party has at most so many segments as its file has room for. */
@@ -96,6 +99,8 @@ bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid)
 {
 	if (t->is_named && t->pid == pid && !t->is_gone)
 		return true;
+	if (ap_track_party_is_over(sv, AP_PARTY_OF(t->seg)))
+		return false; /* it would come back, and keep the party */
 	ap_track_unpin(t);
 	t->is_owner = false;
 	t->is_named = true;
@@ -117,9 +122,7 @@ u32 ap_track_slots(const struct ap_track *t)
 static void learn(struct ap_supervisor *sv, struct ap_session_file *f)
 {
 	u32 *scanned = &sv->scanned[f->party], first = f->party << AP_PARTY_SHIFT;
-	u32 n = f->is_given_up || ap_track_party_is_over(sv, f->party)
-			? 0
-			: AP_SEG_LOCAL(ap_session_nsegs(f));
+	u32 n = ap_track_party_is_over(sv, f->party) ? 0 : AP_SEG_LOCAL(ap_session_nsegs(f));
 
 	while (*scanned < n && sv->fresh[f->party] < FRESH && !add_track(sv, first + *scanned))
 		++*scanned, sv->nseen++, sv->fresh[f->party]++;

@@ -34,7 +34,7 @@ struct ap_track {
 void ap_tracks_learn(struct ap_supervisor *sv);
 /* The track of a segment; NULL: it has none, or none any more. */
 struct ap_track *ap_track_of(const struct ap_supervisor *sv, u32 seg);
-/* The process of a segment, pinned as long as the track says so.  False: there is none. */
+/* The process of a segment, pinned as long as the track says so.  False: there is none, or its party is over. */
 bool ap_track_name(struct ap_supervisor *sv, struct ap_track *t, pid_t pid);
 void ap_track_unpin(struct ap_track *t);
 /* It has no process any more. */
@@ -45,7 +45,7 @@ u32 ap_track_slots(const struct ap_track *t);
 /* bounds.c: gives up parties that have taken more memory or numbers than a party has use for. */
 void ap_tracks_bound(struct ap_supervisor *sv);
 
-/* It is over: no process of the party has been known for long. */
+/* It is over: it is given up, or no process of the party has been known for long. */
 bool ap_track_party_is_over(const struct ap_supervisor *sv, u32 party);
 void ap_tracks_fini(struct ap_supervisor *sv);
 
