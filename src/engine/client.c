@@ -48,29 +48,30 @@ static const struct ap_client *next(u32 *which)
 	for (u32 left_ = (set); ((c) = next(&left_));)                                             \
 		if ((c)->hook)
 
-void ap_clients_take_over(void)
-{
-	const struct ap_client *c;
+/* A hook that is called of each, and one that is until a client says yes. */
+#define TELL(set, hook, params, args)                                                              \
+	void ap_clients_##hook params                                                              \
+	{                                                                                          \
+		const struct ap_client *c;                                                         \
+                                                                                                   \
+		FOR_EACH(c, set(), hook)                                                           \
+		c->hook args;                                                                      \
+	}
 
-	FOR_EACH(c, all(), take_over)
-	c->take_over();
-}
+#define ASK(set, name, hook, params, args)                                                         \
+	bool ap_clients_##name params                                                              \
+	{                                                                                          \
+		const struct ap_client *c;                                                         \
+                                                                                                   \
+		FOR_EACH(c, set(), hook)                                                           \
+		if (c->hook args)                                                                  \
+			return true;                                                               \
+		return false;                                                                      \
+	}
 
-void ap_clients_ask_cpu(void)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), ask_cpu)
-	c->ask_cpu();
-}
-
-void ap_clients_text_changed(const struct ap_call *call, s64 ret)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), text_changed)
-	c->text_changed(call, ret);
-}
+TELL(all, take_over, (void), ())
+TELL(all, ask_cpu, (void), ())
+TELL(all, text_changed, (const struct ap_call *call, s64 ret), (call, ret))
 
 bool ap_clients_change_code(void)
 {
@@ -95,63 +96,13 @@ enum ap_special ap_clients_plan_insn(struct ap_sb_insn *in)
 	return special;
 }
 
-bool ap_clients_is_unknown_int3(u64 pc)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), is_unknown_int3)
-	if (c->is_unknown_int3(pc))
-		return true;
-	return false;
-}
-
-void ap_clients_read_int3(u64 pc, u8 *code)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), read_int3)
-	c->read_int3(pc, code);
-}
-
-void ap_clients_emit_begin(void)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), emit_begin)
-	c->emit_begin();
-}
-
-void ap_clients_emit_before(struct ap_emit *e, const struct ap_sb_insn *in)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), emit_before)
-	c->emit_before(e, in);
-}
-
-void ap_clients_emit_end(struct ap_emit *e, const struct ap_unit *u)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), emit_end)
-	c->emit_end(e, u);
-}
-
-void ap_clients_drop(u64 start, u64 end)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), drop)
-	c->drop(start, end);
-}
-
-void ap_clients_low_maps_moved(void)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), low_maps_moved)
-	c->low_maps_moved();
-}
+ASK(all, is_unknown_int3, is_unknown_int3, (u64 pc), (pc))
+TELL(all, read_int3, (u64 pc, u8 *code), (pc, code))
+TELL(those_on, emit_begin, (void), ())
+TELL(those_on, emit_before, (struct ap_emit * e, const struct ap_sb_insn *in), (e, in))
+TELL(those_on, emit_end, (struct ap_emit * e, const struct ap_unit *u), (e, u))
+TELL(those_on, drop, (u64 start, u64 end), (start, end))
+TELL(those_on, low_maps_moved, (void), ())
 
 enum ap_visit ap_clients_visit(struct ap_thread *t, u64 pc, enum ap_special special)
 {
@@ -163,171 +114,27 @@ enum ap_visit ap_clients_visit(struct ap_thread *t, u64 pc, enum ap_special spec
 	return AP_VISIT_RUN;
 }
 
-void ap_clients_before_alone(struct ap_thread *t, u64 pc)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), before_alone)
-	c->before_alone(t, pc);
-}
-
-void ap_clients_after_exit(struct ap_thread *t, enum ap_left how)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), after_exit)
-	c->after_exit(t, how);
-}
-
-void ap_clients_not_run(struct ap_thread *t)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), not_run)
-	c->not_run(t);
-}
-
-bool ap_clients_is_unreadable(u64 pc)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), is_unreadable)
-	if (c->is_unreadable(pc))
-		return true;
-	return false;
-}
-
-bool ap_clients_led_to(u64 from, u64 to)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), led_to)
-	if (c->led_to(from, to))
-		return true;
-	return false;
-}
-
-void ap_clients_trial_done(struct ap_thread *t)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), trial_done)
-	c->trial_done(t);
-}
-
-void ap_clients_mapped(const struct ap_call *call, s64 ret)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), mapped)
-	c->mapped(call, ret);
-}
-
-void ap_clients_inherit_stack(struct ap_thread *child, const struct ap_thread *parent)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), inherit_stack)
-	c->inherit_stack(child, parent);
-}
-
-void ap_clients_tracepoint(struct ap_thread *t, enum ap_trace_id id, s64 n)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), tracepoint)
-	c->tracepoint(t, id, n);
-}
-
-void ap_clients_call_begins(struct ap_thread *t, u64 nr)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), call_begins)
-	c->call_begins(t, nr);
-}
-
-void ap_clients_call_ends(struct ap_thread *t, u64 nr, u64 ret)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), call_ends)
-	c->call_ends(t, nr, ret);
-}
-
-void ap_clients_return_ends(struct ap_thread *t, u64 ret)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), return_ends)
-	c->return_ends(t, ret);
-}
-
-void ap_clients_call_untouched(struct ap_thread *t)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), call_untouched)
-	c->call_untouched(t);
-}
-
-void ap_clients_asked(struct ap_thread *t)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), asked)
-	c->asked(t);
-}
-
-void ap_clients_back(struct ap_thread *t)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), back)
-	c->back(t);
-}
-
-void ap_clients_left_by(struct ap_thread *t, const struct ap_way_out *way)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), left_by)
-	c->left_by(t, way);
-}
-
-bool ap_clients_own_exit(const struct ap_thread *t, const struct ap_exit *x)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), owns_exit)
-	if (c->owns_exit(t, x))
-		return true;
-	return false;
-}
-
-void ap_clients_left_middle(struct ap_thread *t, const struct ap_exit *x)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), left_middle)
-	c->left_middle(t, x);
-}
-
-void ap_clients_out_of_middle(struct ap_thread *t, u64 pc)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), out_of_middle)
-	c->out_of_middle(t, pc);
-}
-
-void ap_clients_settle(struct ap_thread *t)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), settle)
-	c->settle(t);
-}
+TELL(those_on, before_alone, (struct ap_thread * t, u64 pc), (t, pc))
+TELL(those_on, after_exit, (struct ap_thread * t, enum ap_left how), (t, how))
+TELL(those_on, not_run, (struct ap_thread * t), (t))
+ASK(all, is_unreadable, is_unreadable, (u64 pc), (pc))
+ASK(all, led_to, led_to, (u64 from, u64 to), (from, to))
+TELL(all, trial_done, (struct ap_thread * t), (t))
+TELL(those_on, mapped, (const struct ap_call *call, s64 ret), (call, ret))
+TELL(those_on, inherit_stack, (struct ap_thread * child, const struct ap_thread *parent),
+     (child, parent))
+TELL(all, tracepoint, (struct ap_thread * t, enum ap_trace_id id, s64 n), (t, id, n))
+TELL(all, call_begins, (struct ap_thread * t, u64 nr), (t, nr))
+TELL(all, call_ends, (struct ap_thread * t, u64 nr, u64 ret), (t, nr, ret))
+TELL(all, return_ends, (struct ap_thread * t, u64 ret), (t, ret))
+TELL(all, call_untouched, (struct ap_thread * t), (t))
+TELL(all, asked, (struct ap_thread * t), (t))
+TELL(those_on, back, (struct ap_thread * t), (t))
+TELL(those_on, left_by, (struct ap_thread * t, const struct ap_way_out *way), (t, way))
+ASK(those_on, own_exit, owns_exit, (const struct ap_thread *t, const struct ap_exit *x), (t, x))
+TELL(those_on, left_middle, (struct ap_thread * t, const struct ap_exit *x), (t, x))
+TELL(those_on, out_of_middle, (struct ap_thread * t, u64 pc), (t, pc))
+TELL(those_on, settle, (struct ap_thread * t), (t))
 
 void ap_clients_arrive(struct ap_thread *t)
 {
@@ -339,13 +146,7 @@ void ap_clients_arrive(struct ap_thread *t)
 	c->arrive(t);
 }
 
-void ap_clients_left_block(struct ap_thread *t, bool is_alone)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), left_block)
-	c->left_block(t, is_alone);
-}
+TELL(those_on, left_block, (struct ap_thread * t, bool is_alone), (t, is_alone))
 
 enum ap_verdict ap_clients_before_entry(struct ap_thread *t, const struct ap_entry *e)
 {
@@ -376,21 +177,8 @@ enum ap_verdict ap_clients_choose_block(struct ap_thread *t, const struct ap_ent
 	return verdict;
 }
 
-void ap_clients_enter(struct ap_thread *t, struct ap_block *b)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), enter)
-	c->enter(t, b);
-}
-
-void ap_clients_arrive_alone(struct ap_thread *t)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), arrive_alone)
-	c->arrive_alone(t);
-}
+TELL(those_on, enter, (struct ap_thread * t, struct ap_block *b), (t, b))
+TELL(those_on, arrive_alone, (struct ap_thread * t), (t))
 
 bool ap_clients_before_entry_alone(struct ap_thread *t)
 {
@@ -402,21 +190,8 @@ bool ap_clients_before_entry_alone(struct ap_thread *t)
 	return true;
 }
 
-void ap_clients_kinds_changed(void)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, all(), kinds_changed)
-	c->kinds_changed();
-}
-
-void ap_clients_follow(struct ap_thread *t, bool is_data)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), follow)
-	c->follow(t, is_data);
-}
+TELL(all, kinds_changed, (void), ())
+TELL(those_on, follow, (struct ap_thread * t, bool is_data), (t, is_data))
 
 enum ap_signal_verdict ap_clients_on_signal(struct ap_thread *t, const struct ap_signal_at *at)
 {
@@ -432,23 +207,8 @@ enum ap_signal_verdict ap_clients_on_signal(struct ap_thread *t, const struct ap
 	return verdict;
 }
 
-bool ap_clients_own_code(u64 pc)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), owns_code)
-	if (c->owns_code(pc))
-		return true;
-	return false;
-}
-
-void ap_clients_stores_into_code(struct ap_thread *t, const struct ap_where *w)
-{
-	const struct ap_client *c;
-
-	FOR_EACH(c, those_on(), stores_into_code)
-	c->stores_into_code(t, w);
-}
+ASK(those_on, own_code, owns_code, (u64 pc), (pc))
+TELL(those_on, stores_into_code, (struct ap_thread * t, const struct ap_where *w), (t, w))
 
 bool ap_clients_are_held_up(struct ap_thread *t, bool is_in_code)
 {
