@@ -223,10 +223,10 @@ __attribute__((noinline)) static int three(int n) { one(n); two(n); return 0; }
 int main(void) { return three(2000); }
 END
 gcc -O1 -fno-ipa-cp -o parts parts.c || exit 1
-# by address: the functions of the program that have samples, as report and nm have them
+# by address: the functions of the program that have samples, as report and nm have them.  All samples have room in the ring
 functions()
 {
-	"$ANYPERF" record -q -e instructions:u -c 1 -o parts.data -- ./parts 2>/dev/null
+	"$ANYPERF" record -q -m 16M -e instructions:u -c 1 -o parts.data -- ./parts 2>/dev/null
 	"$ANYPERF" script -F ip,sym,dso -i parts.data | sed -n "s|^ *[0-9a-f]* \\([^ ]*\\) (.*/parts)\$|\\1|p" | sort -u
 }
 functions >named
@@ -264,7 +264,7 @@ END
 for flags in "-Wl,-z,lazy" "-Wl,-z,now" "-fcf-protection -Wl,-z,ibtplt,-z,lazy" "-fcf-protection -Wl,-z,ibtplt,-z,now" "-no-pie -Wl,-z,lazy" -static; do
 	# shellcheck disable=SC2086
 	gcc -O1 -fno-builtin -w $flags -o stubs stubs.c || exit 1
-	"$ANYPERF" record -q -e instructions:u -c 101 -o stubs.data -- ./stubs >/dev/null 2>&1
+	"$ANYPERF" record -q -m 16M -e instructions:u -c 101 -o stubs.data -- ./stubs >/dev/null 2>&1
 	[ "$flags" = -static ] || is "$("$ANYPERF" annotate -i stubs.data --stdio main -d stubs | sed -n 's/.*call .*<\(.*@plt\)>.*/\1/p' | sort -u)" \
 		"$(objdump -d --no-show-raw-insn stubs | sed -n '/<main>:/,/^$/s/.*call .*<\(.*@plt\)>.*/\1/p' | sort -u)" "$flags: main calls what objdump says"
 	"$ANYPERF" script -F ip,sym,dso -i stubs.data | sed -n 's/.* \([^ ]*@plt\) (.*/\1/p' | sort -u >ran
