@@ -90,12 +90,12 @@ struct ap_supervisor {
 
 	pid_t command; /* 0 none */
 	bool command_ended;
-	int told_sig;	     /* to end, by this signal sent to us, which was passed on; 0 never */
-	u64 told_ns;	     /* when */
-	int pass_sig;	     /* waits to be passed on: the command may have got it, too; 0 none */
-	u32 pass_from;	     /* its sender, */
-	u64 pass_ns;	     /* and when it came */
-	int end_sig;	     /* SIGINT, SIGTERM or SIGHUP that somebody sent: the run is to end; 0 none */
+	int told_sig;  /* to end, by this signal sent to us, which was passed on; 0 never */
+	u64 told_ns;   /* when */
+	int pass_sig;  /* waits to be passed on: the command may have got it, too; 0 none */
+	u32 pass_from; /* its sender, */
+	u64 pass_ns;   /* and when it came */
+	int end_sig;   /* SIGINT, SIGTERM or SIGHUP that somebody sent: the run is to end; 0 none */
 	bool is_given_up;    /* told again: the command runs on without us */
 	bool is_interrupted; /* a terminating signal came after the command's end */
 	bool is_stopped;     /* the client has enough */
