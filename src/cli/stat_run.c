@@ -68,8 +68,43 @@ static bool beside(const char *option, const char *command)
 	return false;
 }
 
-int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
+/* --- between two runs */
+
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+#define N_ENDS (sizeof(ends) / sizeof(*ends))
+
+static volatile sig_atomic_t told;
+
+static void note_told(int sig)
 {
+	told = sig;
+}
+
+/*
+ * In a run the supervisor has these signals.  Between two of them they must not end us, or the counts of those before were lost.
+ * An exec gives the command the default back.
+ */
+static void hold_ends(struct sigaction was[N_ENDS])
+{
+	const struct sigaction ours = { .sa_handler = note_told, .sa_flags = SA_RESTART };
+
+	told = 0;
+	for (size_t i = 0; i < N_ENDS; i++)
+		if (!sigaction(ends[i], NULL, &was[i]) && was[i].sa_handler == SIG_DFL)
+			sigaction(ends[i], &ours, NULL);
+}
+
+static void free_ends(const struct sigaction was[N_ENDS])
+{
+	for (size_t i = 0; i < N_ENDS; i++)
+		sigaction(ends[i], &was[i], NULL);
+}
+
+static int run_series(struct ap_stat_count *c, struct ap_stat_runs *runs)
+{
+	struct ap_run_options run = *c->run;
+
+	run.told = &told;
 	for (unsigned int i = 0; !runs->repeat || i < runs->repeat; i++) {
 		struct ap_run_result res;
 		int ret, sig, end_sig;
@@ -79,12 +114,16 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 			return AP_EXIT_FAILURE;
 		if (runs->sync)
 			sync();
-		ret = ap_run(c->run, &res);
+		if (told) {
+			runs->status = 128 + told;
+			break;
+		}
+		ret = ap_run(&run, &res);
 		if (ret)
 			return ret;
 		runs->status = ap_engine_exit_status(res.wait_status);
 		runs->signal = sig = WIFSIGNALED(res.wait_status) ? WTERMSIG(res.wait_status) : 0;
-		end_sig = res.end_sig;
+		end_sig = res.end_sig ? res.end_sig : told;
 		runs->timed_out = res.is_timed_out;
 		/* as in perf, what ends as it was asked to has not failed */
 		if (sig == SIGTERM && (res.is_timed_out || c->is_stopped))
@@ -110,4 +149,15 @@ int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
 			break;
 	}
 	return 0;
+}
+
+int ap_stat_run(struct ap_stat_count *c, struct ap_stat_runs *runs)
+{
+	struct sigaction was[N_ENDS];
+	int ret;
+
+	hold_ends(was);
+	ret = run_series(c, runs);
+	free_ends(was);
+	return ret;
 }

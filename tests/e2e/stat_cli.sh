@@ -45,6 +45,18 @@ for e in $sw instructions; do
 		statuses+=" $?"
 	done
 	is "$statuses" "$(printf ' 143%.0s' {1..12})" "$e: -r 0 ends when it is told to, with the signal's status"
+	statuses=
+	for ((k = 0; k < 12; k++)); do
+		rm -f "$tmp/ran"
+		start "$ANYPERF" stat -r 1000000 -x, -e $e --post "echo >>$tmp/ran" true
+		wait_for 20 test -s "$tmp/ran"
+		kill -TERM "$pid"
+		wait "$pid"
+		statuses+=" $? $(grep -c '^[0-9]' "$tmp/bg.err")"
+	done
+	rm -f "$tmp/ran"
+	rows=$(tr , '\n' <<<$e | wc -l)
+	is "$statuses" "$(printf " 143 $rows%.0s" {1..12})" "$e: -r prints what was counted until then"
 done
 
 # --- the command's output is untouched, its arguments are its own

@@ -41,7 +41,7 @@ int ap_run_native(struct ap_run_state *run, u32 nested_root)
 	int ret;
 
 	run->sv.ses.fd = -1;
-	ap_signals_take(&run->signals);
+	ap_signals_take(run);
 	ret = ap_supervisor_init(&run->sv);
 	if (!ret) {
 		ret = ap_run_client_new(run);

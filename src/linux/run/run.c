@@ -333,7 +333,7 @@ static int open_session(struct ap_run_state *run)
 	if (ret)
 		return ap_run_complain(run, AP_EXIT_OURS, "cannot make the session file: %s%s",
 				       strerror(-ret), ap_run_remedy(-ret));
-	ap_signals_take(&run->signals);
+	ap_signals_take(run);
 	ret = ap_supervisor_init(&run->sv);
 	if (!ret)
 		ret = open_host(run);

@@ -54,7 +54,7 @@ int ap_run_complain(struct ap_run_state *run, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* signals.c: the command's dispositions and mask are its own, ours are held while it runs. */
-void ap_signals_take(struct ap_saved_signals *saved);
+void ap_signals_take(struct ap_run_state *run);
 /* What has come since the supervisor looked is told to nobody but the result: end_sig. */
 void ap_signals_give_back(struct ap_run_state *run);
 /* In the child: what the command is to inherit. */

@@ -12,8 +12,9 @@
 /* Our first thread makes the C library handle this one, and sigaction(3) does not let us look. */
 #define SIGSETXID 33
 
-void ap_signals_take(struct ap_saved_signals *saved)
+void ap_signals_take(struct ap_run_state *run)
 {
+	struct ap_saved_signals *saved = &run->signals;
 	struct sigaction ours = { .sa_sigaction = ap_doorbell_signal,
 				  .sa_flags = SA_SIGINFO | SA_RESTART };
 	sigset_t set;
@@ -30,6 +31,9 @@ void ap_signals_take(struct ap_saved_signals *saved)
 		if (sigismember(&set, sig) > 0)
 			sigaction(sig, &ours, &saved->on[sig]);
 	syscall(SYS_rt_sigaction, SIGSETXID, NULL, saved->on_setxid, NSIG / 8);
+	/* one that the caller's handler had just before is this run's */
+	if (run->opts->told && *run->opts->told)
+		raise(*run->opts->told);
 }
 
 static void restore_dispositions(const void *arg)

@@ -3,6 +3,7 @@
 #ifndef AP_LINUX_OPTIONS_H
 #define AP_LINUX_OPTIONS_H
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -60,6 +61,8 @@ struct ap_run_options {
 	unsigned int
 		timeout_ms; /* 0 none; then SIGTERM to the command, and results as they stand */
 	FILE *err;	    /* where one-line complaints go (stderr) */
+	/* a signal that told the caller to end, to be as one that comes in the run; may be NULL */
+	const volatile sig_atomic_t *told;
 };
 
 /*
