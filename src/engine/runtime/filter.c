@@ -5,6 +5,7 @@
  */
 #include "engine/runtime/filter.h"
 
+#include "base/mem.h"
 #include "engine/runtime/engine.h"
 #include "sys/nr.h"
 
@@ -29,6 +30,9 @@ enum {
 	ABS = 0x20,
 	MEM = 0x60,
 	LEN = 0x80,
+	JEQ = 0x10,
+	JGT = 0x20,
+	JGE = 0x30,
 };
 
 /* struct seccomp_data */
@@ -99,11 +103,11 @@ static u32 compute(u32 op, u32 a, u32 b, bool *bad)
 static bool compare(u32 op, u32 a, u32 b)
 {
 	switch (op) {
-	case 0x10:
+	case JEQ:
 		return a == b;
-	case 0x20:
+	case JGT:
 		return a > b;
-	case 0x30:
+	case JGE:
 		return a >= b;
 	default:
 		return a & b;
@@ -222,6 +226,29 @@ u32 ap_filter_at_address(const struct ap_filter *filters, u64 nr, const u64 a[6]
 		if (!f->by_address && judge_one(f, &d) <= (worst & ACTION))
 			return AP_FILTER_ALLOW;
 	return worst;
+}
+
+/* A filter loads 32 bits at a time, and the blob is wherever the kernel puts it, so also across a boundary of 4 GiB. */
+u32 ap_filter_let_pass(struct ap_filter_insn *to, u64 lo, u64 hi)
+{
+	u32 n = 0;
+
+	for (u64 high = lo >> 32; high <= (hi - 1) >> 32; high++) {
+		u32 first = high == lo >> 32 ? (u32)lo : 0;
+		u32 last = high == (hi - 1) >> 32 ? (u32)(hi - 1) : (u32)-1;
+		const struct ap_filter_insn part[AP_FILTER_PART] = {
+			{ LD | ABS, 0, 0, offsetof(struct data, pc) + 4 },
+			{ JMP | JEQ, 0, 4, (u32)high },
+			{ LD | ABS, 0, 0, offsetof(struct data, pc) },
+			{ JMP | JGE, 0, 2, first },
+			{ JMP | JGT, 1, 0, last },
+			{ RET, 0, 0, AP_FILTER_ALLOW },
+		};
+
+		memcpy(to + n, part, sizeof(part));
+		n += AP_FILTER_PART;
+	}
+	return n;
 }
 
 /* --- whatever the arguments */

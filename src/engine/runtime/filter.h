@@ -66,6 +66,13 @@ u32 ap_filter_at_address(const struct ap_filter *f, u64 nr, const u64 a[6], u64 
 /* The call at pc is not made as the program's address would not let it; all is done for that, or a signal waits. */
 bool ap_filter_takes(struct ap_thread *t, u64 pc);
 
+/*
+ * Instructions that allow every call whose instruction ends in [lo, hi) and go on behind themselves for all others: one part of
+ * AP_FILTER_PART for each 4 GiB that the range has a share of.  Returns their number.
+ */
+#define AP_FILTER_PART 6
+u32 ap_filter_let_pass(struct ap_filter_insn *to, u64 lo, u64 hi);
+
 /* filter_address.c: one that looks at addresses, and can be installed so that the kernel lets the blob's calls pass. */
 bool ap_filter_can_wrap(const struct ap_filter *f);
 struct ap_call;

@@ -21,14 +21,12 @@
 /* linux/filter.h */
 #define LD_ABS	0x20
 #define LD_IMM	0x00
-#define JEQ	0x15
-#define JGE	0x35
 #define RET	0x06
 #define CLASS	0x07
 #define RET_A	0x10
 #define LD_MODE 0xe7 /* class and mode */
 
-#define BEFORE 7
+#define BEFORE_MAX (2 * AP_FILTER_PART + 1)
 
 bool ap_filter_can_wrap(const struct ap_filter *f)
 {
@@ -43,35 +41,28 @@ bool ap_filter_can_wrap(const struct ap_filter *f)
 		    (i->code & RET_A || action == AP_FILTER_NOTIF || action == AP_FILTER_TRACE))
 			return false;
 	}
-	return looks && f->n + BEFORE <= INSNS_MAX &&
-	       ap_proc.blob_lo >> 32 == (ap_proc.blob_hi - 1) >> 32;
+	return looks && f->n + BEFORE_MAX <= INSNS_MAX;
 }
 
 s64 ap_filter_install_wrapped(struct ap_thread *t, const struct ap_call *c,
 			      const struct ap_filter *f)
 {
-	const struct ap_filter_insn before[BEFORE] = {
-		{ LD_ABS, 0, 0, AT_PC_HIGH },
-		{ JEQ, 0, 4, (u32)(ap_proc.blob_lo >> 32) },
-		{ LD_ABS, 0, 0, AT_PC },
-		{ JGE, 0, 2, (u32)ap_proc.blob_lo },
-		{ JGE, 1, 0, (u32)ap_proc.blob_hi },
-		{ RET, 0, 0, AP_FILTER_ALLOW },
-		{ LD_IMM, 0, 0, 0 }, /* as it begins */
-	};
-	u64 size = sizeof(before) + f->n * sizeof(f->insn[0]);
+	const struct ap_filter_insn as_it_begins = { LD_IMM, 0, 0, 0 };
+	u64 size = (BEFORE_MAX + f->n) * sizeof(f->insn[0]);
 	struct ap_filter_insn *insn = ap_mem_map(0, size);
 	struct {
 		u16 len;
 		const void *insn;
-	} prog = { (u16)(BEFORE + f->n), insn };
+	} prog = { 0, insn };
 	struct ap_call call = *c;
 	s64 ret;
 
 	if (!insn)
 		return -AP_ENOMEM;
-	memcpy(insn, before, sizeof(before));
-	memcpy(insn + BEFORE, f->insn, f->n * sizeof(f->insn[0]));
+	prog.len = (u16)ap_filter_let_pass(insn, ap_proc.blob_lo, ap_proc.blob_hi);
+	insn[prog.len++] = as_it_begins;
+	memcpy(insn + prog.len, f->insn, f->n * sizeof(f->insn[0]));
+	prog.len = (u16)(prog.len + f->n);
 	call.a[2] = (u64)&prog;
 	ret = ap_call_pass(t, &call);
 	ap_mem_unmap(insn, size);

@@ -238,6 +238,40 @@ static void who_asks_for_flags_may_pass(void)
 	free(f);
 }
 
+/* The blob is somewhere else in each run, now and then across a boundary of 4 GiB. */
+static void the_range_alone_passes(void)
+{
+	static const u64 ranges[][2] = {
+		{ 0x7f1200001000, 0x7f1200302000 },
+		{ 0x7f12fff00000, 0x7f1300000000 },
+		{ 0x7f12fff00000, 0x7f1300200000 },
+		{ 0x7f1300000000, 0x7f1300200000 },
+		{ 0x10000, 0x20000 },
+		{ 0x7f12ffffffff, 0x7f1300000001 },
+	};
+	struct ap_filter *f = calloc(1, sizeof(*f) + 16 * sizeof(f->insn[0]));
+	const u64 a[6] = { 0 };
+
+	for (u32 i = 0; i < AP_ARRAY_SIZE(ranges); i++) {
+		u64 lo = ranges[i][0], hi = ranges[i][1];
+
+		f->n = ap_filter_let_pass(f->insn, lo, hi);
+		REQUIRE(f->n <= 2 * AP_FILTER_PART);
+		f->insn[f->n++] =
+			(struct ap_filter_insn){ BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS };
+		for (int k = 0; k < 20000; k++) {
+			u64 near = k % 2 ? lo : hi;
+			u64 pc = near - 8 + below(16) + (k % 5 ? 0 : (u64)(below(3) - 1) << 32);
+
+			if (k % 3 == 0)
+				pc = lo + below((u32)(hi - lo));
+			EXPECT_U64(ap_filter_judge(f, NR, a, pc),
+				   pc >= lo && pc < hi ? AP_FILTER_ALLOW : AP_FILTER_KILL);
+		}
+	}
+	free(f);
+}
+
 static void the_strictest_holds(void)
 {
 	struct ap_filter *one = calloc(1, sizeof(*one) + 8), *two = calloc(1, sizeof(*two) + 8);
@@ -270,6 +304,7 @@ int main(int argc, char **argv)
 	static const struct tap_test tests[] = { TAP(random_filters_say_what_the_kernel_says),
 						 TAP(what_may_pass_does_for_some_arguments),
 						 TAP(who_asks_for_flags_may_pass),
+						 TAP(the_range_alone_passes),
 						 TAP(the_strictest_holds),
 						 { 0 } };
 
