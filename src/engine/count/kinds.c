@@ -13,8 +13,8 @@
 #include "abi/slot_sum.h"
 #include "base/mem.h"
 #include "engine/client.h"
+#include "engine/count/slot.h"
 #include "engine/runtime/engine.h"
-#include "engine/task/task.h"
 
 /* Before the kinds are looked at: those of lanes come first. */
 static u32 lanes_wanted(void)

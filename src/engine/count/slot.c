@@ -8,11 +8,12 @@
  *
  * Process lock held throughout, but for a thread that asks for its own place.
  */
+#include "engine/count/slot.h"
 #include "abi/service.h"
 #include "abi/slot_sum.h"
 #include "base/mem.h"
 #include "engine/access/feed.h"
-#include "engine/task/task.h"
+#include "engine/runtime/session_fd.h"
 #include "engine/thread/cradle.h"
 
 #define MORE_MAX    15
@@ -91,8 +92,7 @@ static int add_seg(void)
 	seg = ap_mem_map(0, AP_SLOTS_OFF);
 	if (!seg)
 		return -AP_ENOMEM;
-	if (!ap_task_new_segment(&index) ||
-	    ap_slot_map_file(seg, AP_SLOTS_OFF, AP_SEG_OFF(index))) {
+	if (!ap_segment_new(&index) || ap_slot_map_file(seg, AP_SLOTS_OFF, AP_SEG_OFF(index))) {
 		ap_mem_unmap(seg, AP_SLOTS_OFF);
 		return -AP_EAGAIN;
 	}

@@ -223,7 +223,7 @@ static bool make_segment(struct ap_thread *t)
 
 	ap_slot_place(t, &former, &slot);
 	ap_lock_take(&ap_proc.lock);
-	seg = ap_task_new_segment(&t->traced.seg);
+	seg = ap_segment_new(&t->traced.seg);
 	if (seg) {
 		seg->root = own->exec_root;
 		seg->parent_seg = former;

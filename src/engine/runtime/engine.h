@@ -213,6 +213,8 @@ void ap_pmc_read(struct ap_thread *t, u64 pc);
 /* report.c: one line to stderr of the program, and a note to the session. */
 void ap_note(u32 kind, const char *text);
 void ap_note2(u32 kind, const char *a, const char *b, const char *c);
+/* The supervisor is to look at all slots. */
+void ap_supervisor_wake(void);
 void ap_report_fault(struct ap_thread *t); /* the engine's, in t->fault */
 
 /*

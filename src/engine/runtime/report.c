@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/runtime/engine.h"
+#include "sys/nr.h"
 
 #define CODE_BYTES 32
 
@@ -145,4 +146,13 @@ void ap_report_fault(struct ap_thread *t)
 	ap_str_hex(&s, t->regs.rip, 0);
 	post(AP_NOTE_ENGINE, buf);
 	report(t, buf, &t->fault);
+}
+
+void ap_supervisor_wake(void)
+{
+	struct ap_board *board = ap_proc.board;
+
+	__atomic_fetch_add(&board->looks, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&board->doorbell, 1, __ATOMIC_RELEASE);
+	ap_sys3(AP_NR_futex, (u64)&board->doorbell, AP_FUTEX_WAKE, INT32_MAX);
 }

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "engine/runtime/filter.h"
 #include "engine/signal/signal.h"
-#include "engine/task/task.h"
+#include "sys/nr.h"
 
 #define RLIMIT_CORE 4
 /* QUIT ILL TRAP ABRT BUS FPE SEGV XCPU XFSZ SYS */

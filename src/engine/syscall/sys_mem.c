@@ -48,41 +48,6 @@ static u64 page_end(u64 addr, u64 len)
 	return (addr & AP_PAGE_MASK) + AP_ALIGN_UP(len + (addr & ~AP_PAGE_MASK), AP_PAGE_SIZE);
 }
 
-struct gap {
-	u64 pos, end;  /* looked at */
-	u64 ours_end;  /* end of the mapping of ours that pos lies in, 0 none */
-	u64 next_ours; /* start of the next one */
-};
-
-static void look(u64 start, u64 end, void *arg)
-{
-	struct gap *g = arg;
-
-	if (start <= g->pos && end > g->pos)
-		g->ours_end = end;
-	else if (start > g->pos && start < g->next_ours)
-		g->next_ours = start;
-}
-
-bool ap_gap_next(u64 pos, u64 end, u64 *lo, u64 *hi)
-{
-	struct gap g = { .pos = pos };
-
-	for (;;) {
-		if (g.pos >= end)
-			return false;
-		g.ours_end = 0;
-		g.next_ours = end;
-		ap_mem_for_each(look, &g);
-		if (!g.ours_end)
-			break;
-		g.pos = g.ours_end;
-	}
-	*lo = g.pos;
-	*hi = g.next_ours;
-	return true;
-}
-
 static bool executable(u64 prot)
 {
 	s64 per;

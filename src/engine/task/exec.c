@@ -161,15 +161,6 @@ static enum exec_plan judge(const char *named, const char **why)
 	return PLAN_PASS;
 }
 
-void ap_supervisor_wake(void)
-{
-	struct ap_board *board = ap_proc.board;
-
-	__atomic_fetch_add(&board->looks, 1, __ATOMIC_RELEASE);
-	__atomic_fetch_add(&board->doorbell, 1, __ATOMIC_RELEASE);
-	ap_sys3(AP_NR_futex, (u64)&board->doorbell, AP_FUTEX_WAKE, INT32_MAX);
-}
-
 static bool is_elsewhere(void)
 {
 	u64 own = ap_proc.seg->pidns;

@@ -100,7 +100,7 @@ static int new_segment(pid_t pid, pid_t name, const struct ap_slot *slot, u32 *i
 {
 	char path[AP_PROC_PATH];
 	struct ap_proc_stat st;
-	struct ap_seg *seg = ap_task_new_segment(index);
+	struct ap_seg *seg = ap_segment_new(index);
 	s64 n;
 
 	if (!seg)

@@ -35,9 +35,6 @@
 #define TOLD_WAITS (1U << 11) /* about a second, or more */
 #define TOLD_NS	   500000
 
-/* A view of the segment that is being prepared; stays mapped for the next fork.  Process lock. */
-static struct ap_seg *window;
-
 /* What a child is going to have.  Process lock, until the child has it. */
 struct birth {
 	u32 seg;       /* NO_SEG: nothing */
@@ -49,47 +46,9 @@ struct birth {
 	bool is_torn;			/* in the child: what the process lock guards is */
 };
 
-static s64 map_segment(void *at, u32 seg)
-{
-	return ap_slot_map_file(at, AP_SLOTS_OFF, AP_SEG_OFF(seg));
-}
-
 static bool same_pidns(const struct ap_seg *seg)
 {
 	return !seg->pidns || seg->pidns == ap_proc.session->pidns;
-}
-
-/* Nobody tells the supervisor of forks: before there are so many that their numbers are not believed, it shall look. */
-static void say_how_many(u32 seg)
-{
-	if (AP_SEG_LOCAL(seg) - ap_segs_known(ap_proc.session, AP_PARTY_OF(seg)) >=
-		    AP_SEGS_AHEAD / 2 &&
-	    !(seg % (AP_SEGS_AHEAD / 16)))
-		ap_supervisor_wake();
-}
-
-struct ap_seg *ap_task_new_segment(u32 *index)
-{
-	u32 seg, none;
-
-	if (!window)
-		window = ap_mem_map(0, AP_SLOTS_OFF);
-	if (!window)
-		return NULL;
-	for (seg = ap_segs_first(ap_proc.session, AP_PARTY_OF(ap_proc.seg_index));;
-	     seg = ap_segs_after(ap_proc.session, seg)) {
-		if (!ap_segs_has(ap_proc.session, seg) || map_segment(window, seg))
-			return NULL;
-		none = 0;
-		if (__atomic_compare_exchange_n(&window->taken, &none, 1, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
-			break;
-	}
-	window->parent_seg = ap_proc.seg_index;
-	window->mute = ap_proc.seg->mute;
-	say_how_many(seg);
-	*index = seg;
-	return window;
 }
 
 /* It is told its number, and finds a way to its own %gs. */
@@ -104,7 +63,7 @@ static void find_place(struct birth *b, const struct ap_clone *k)
 	b->seg = NO_SEG;
 	b->cradle = NULL;
 	if (!ap_cradle_is_needed()) {
-		b->head = ap_task_new_segment(&b->seg);
+		b->head = ap_segment_new(&b->seg);
 		return;
 	}
 	b->cradle = can_lie_in_cradle(k) ? ap_cradle_take() : NULL;
@@ -148,12 +107,6 @@ static void prepare(struct birth *b, const struct ap_clone *k)
 	head->root = own->root;
 	take_over(head);
 	__atomic_store_n(&head->state, AP_SEG_INIT, __ATOMIC_RELEASE);
-}
-
-void ap_task_window_each(ap_range_fn fn)
-{
-	if (window)
-		fn(window, AP_SLOTS_OFF);
 }
 
 u64 ap_task_pidns(void)
@@ -263,13 +216,11 @@ int ap_task_move(struct ap_thread *t, s32 file, u32 seg)
 	if (!to)
 		return -AP_ENOMEM;
 	ap_fd_replace(t, file);
-	ret = (int)map_segment(to, seg);
+	ret = (int)ap_segment_map(to, seg);
 	if (!ret)
 		take_over(to);
 	ap_mem_unmap(to, AP_SLOTS_OFF);
-	if (window)
-		ap_mem_unmap(window, AP_SLOTS_OFF);
-	window = NULL;
+	ap_segment_drop_window();
 	/* what threads are in the middle of is read in their old slots, which may be emptied once the segment is given up */
 	if (!ret && ap_proc.nthreads > 1) {
 		ap_proc.seg_index = seg;
@@ -277,7 +228,7 @@ int ap_task_move(struct ap_thread *t, s32 file, u32 seg)
 	}
 	/* the last that is written there */
 	__atomic_store_n(&ap_proc.seg->state, AP_SEG_EXECED, __ATOMIC_RELEASE);
-	ret = ret ?: (int)map_segment(ap_proc.seg, seg);
+	ret = ret ?: (int)ap_segment_map(ap_proc.seg, seg);
 	if (ret)
 		return ret;
 	ap_proc.seg_index = seg;
@@ -382,7 +333,7 @@ static int attach_child(struct ap_thread *t, const struct birth *b)
 		return -AP_EAGAIN;
 	if (b->cradle)
 		return lie_in_cradle(t, b);
-	ret = map_segment(ap_proc.seg, b->seg);
+	ret = ap_segment_map(ap_proc.seg, b->seg);
 	if (ret)
 		return (int)ret;
 	ap_proc.seg_index = b->seg;
@@ -521,7 +472,7 @@ static bool call_end(struct ap_thread *t, const struct birth *b)
 	ap_lock_take(&ap_proc.lock);
 	t->forks_unlocked = 0;
 	/* another thread may have had the window */
-	if (b->seg == NO_SEG || b->cradle || !map_segment(window, b->seg))
+	if (b->seg == NO_SEG || b->cradle || !ap_segment_show(b->seg))
 		return true;
 	ap_lock_drop(&ap_proc.lock);
 	return false;

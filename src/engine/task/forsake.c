@@ -95,7 +95,7 @@ static void make_range_own(void *at, u64 size)
 static void make_lists_own(void)
 {
 	make_range_own(ap_proc.board, AP_BOARD_SIZE);
-	ap_task_window_each(make_range_own);
+	ap_segment_window_each(make_range_own);
 	ap_slot_each_seg(make_range_own);
 	ap_thread_each_slot(make_range_own);
 	ap_cradle_each(make_range_own);

@@ -343,6 +343,15 @@ s64 ap_party_call(struct ap_thread *t, struct ap_call *c)
 	return ret;
 }
 
+s64 ap_call_unshare(struct ap_thread *t, struct ap_call *c)
+{
+	s64 ret = ap_party_call(t, c);
+
+	if (!ret && c->a[0] & AP_CLONE_FILES)
+		ap_fd_unshare_table(t);
+	return ret;
+}
+
 s64 ap_call_identity(struct ap_thread *t, struct ap_call *c)
 {
 	/* helpers would keep the old credentials, and could not be ended with others */

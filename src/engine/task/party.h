@@ -12,6 +12,7 @@ struct ap_thread;
 
 /* Calls that change the process' credentials or its user namespace. */
 s64 ap_call_identity(struct ap_thread *t, struct ap_call *c);
+s64 ap_call_unshare(struct ap_thread *t, struct ap_call *c);
 /* unshare and prctl, which are as other calls where they change nothing of that. */
 s64 ap_party_call(struct ap_thread *t, struct ap_call *c);
 struct ap_filter;

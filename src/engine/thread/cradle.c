@@ -7,7 +7,7 @@
 #include "engine/thread/cradle.h"
 
 #include "engine/runtime/filter.h"
-#include "engine/task/task.h"
+#include "engine/thread/area.h"
 
 #define CRADLES 64
 
@@ -21,7 +21,7 @@ static bool make(struct ap_cradle *c)
 	struct ap_thread *area = ap_mem_map(0, AP_T_AREA_SIZE);
 	u64 off;
 
-	if (seg && area && ap_task_new_segment(&c->index)) {
+	if (seg && area && ap_segment_new(&c->index)) {
 		off = AP_SEG_OFF(c->index);
 		c->seg = seg;
 		c->area = area;

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "engine/signal/signal.h"
-#include "engine/task/task.h"
+#include "engine/thread/area.h"
 #include "sys/nr.h"
 #include "sys/sys.h"
 

@@ -14,7 +14,7 @@
  */
 #include "base/mem.h"
 #include "engine/access/feed.h"
-#include "engine/task/task.h"
+#include "engine/thread/area.h"
 #include "engine/thread/cradle.h"
 
 #define ARCH_SET_GS   0x1001

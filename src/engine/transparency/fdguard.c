@@ -3,134 +3,18 @@
  * The session's two descriptors as the program sees them: not at all.  Calls that name one fail with
  * EBADF, calls that want its number get it after ours has moved, ranges go around them, and
  * listings of /proc/self/fd do not show them.
- *
- * A child that shares memory but not descriptors keeps numbers of its own in its thread.  One that shares descriptors but not
- * memory can put another file under the party's number, and change its credentials: none of the two keeps the party then.
+ * Which they are: runtime/session_fd.c.
  */
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/runtime/filter.h"
-#include "engine/task/party.h"
-#include "engine/task/task.h"
+#include "engine/transparency/transparency.h"
 
 #define MOVE_TRIES	    64
 #define CLOSE_RANGE_UNSHARE 2
-#define F_GETFL		    3
-#define O_RDWR		    2
 /* A descriptor table is as long as its highest entry: above this, ours stays in the range. */
 #define FD_CEILING  4096
 #define DIRENT_NAME 19 /* offset of d_name in linux_dirent64; in linux_dirent one less */
-
-s32 ap_fd(const struct ap_thread *t)
-{
-	return t->own_fd ? (s32)t->own_fd - 1 : ap_proc.session_fd;
-}
-
-s32 ap_head_fd(const struct ap_thread *t)
-{
-	return t->own_head ? (s32)t->own_head - 1 : ap_proc.head_fd;
-}
-
-static bool is_ours(const struct ap_thread *t, u64 fd)
-{
-	return (s32)fd == ap_fd(t) || (s32)fd == ap_head_fd(t);
-}
-
-static void set_fd(struct ap_thread *t, s32 old, s32 fd)
-{
-	bool is_head = old == ap_head_fd(t);
-
-	if (t->own_fd)
-		*(is_head ? &t->own_head : &t->own_fd) = (u32)fd + 1;
-	else
-		*(is_head ? &ap_proc.head_fd : &ap_proc.session_fd) = fd;
-}
-
-/* Under its number, if that can be: at the top of the range. */
-void ap_fd_replace(struct ap_thread *t, s32 fd)
-{
-	s32 old = ap_fd(t);
-
-	if (ap_is_err(ap_sys3(AP_NR_dup3, (u64)fd, (u64)old, AP_O_CLOEXEC))) {
-		set_fd(t, old, fd);
-		ap_sys1(AP_NR_close, (u64)old);
-	} else {
-		ap_sys1(AP_NR_close, (u64)fd);
-	}
-}
-
-/* The table is another process' as well, which may put something else where the party's file is. */
-static struct {
-	u64 dev, ino; /* of the party's file */
-	bool is;
-} shared;
-
-static bool is_partys(u64 fd)
-{
-	struct ap_kstat st;
-
-	return !ap_sys2(AP_NR_fstat, fd, (u64)&st) && st.dev == shared.dev && st.ino == shared.ino;
-}
-
-void ap_fd_share(const struct ap_thread *t)
-{
-	struct ap_kstat st = { 0 };
-
-	if (shared.is)
-		return;
-	if (ap_filter_allows_nr(AP_NR_fstat))
-		(void)!ap_sys2(AP_NR_fstat, (u64)ap_fd(t), (u64)&st);
-	shared.dev = st.dev;
-	shared.ino = st.ino;
-	shared.is = true;
-}
-
-void ap_fd_unshare(void)
-{
-	shared.is = false;
-}
-
-bool ap_fd_is_shared(void)
-{
-	return shared.is;
-}
-
-bool ap_fd_is_lost(const struct ap_thread *t)
-{
-	if (ap_likely(!shared.is))
-		return false;
-	return __atomic_load_n(&ap_proc.board->files_left, __ATOMIC_SEQ_CST) ||
-	       (ap_filter_allows_nr(AP_NR_fstat) && !is_partys((u64)ap_fd(t)));
-}
-
-/* By whatever number: those of the table may each have moved it. */
-static void close_shared(void)
-{
-	if (!ap_filter_allows_nr(AP_NR_fstat) || !ap_filter_allows_nr(AP_NR_fcntl))
-		return;
-	for (u64 fd = 3; fd <= FD_CEILING + 2; fd++)
-		if (is_partys(fd) && (ap_sys2(AP_NR_fcntl, fd, F_GETFL) & 3) == O_RDWR)
-			ap_sys1(AP_NR_close, fd);
-}
-
-/* The party's is closed, and is nobody's from now on.  Those that share it have been told (ap_board.files_left). */
-void ap_fd_forget(struct ap_thread *t)
-{
-	if (shared.is)
-		close_shared();
-	else if (ap_fd(t) >= 0)
-		ap_sys1(AP_NR_close, (u64)ap_fd(t));
-	if (t->own_fd)
-		t->own_fd = UINT32_MAX;
-	else
-		ap_proc.session_fd = -1;
-}
-
-void ap_fd_set_cloexec(const struct ap_thread *t, bool on)
-{
-	ap_sys3(AP_NR_fcntl, (u64)ap_fd(t), AP_F_SETFD, on ? AP_FD_CLOEXEC : 0);
-	ap_sys3(AP_NR_fcntl, (u64)ap_head_fd(t), AP_F_SETFD, on ? AP_FD_CLOEXEC : 0);
-}
 
 /* Calls whose first argument is a descriptor.  dup2, dup3 and close_range: see ap_call_fd. */
 static bool first_is_fd(u64 nr)
@@ -191,13 +75,15 @@ static bool third_is_fd(u64 nr)
 
 bool ap_fd_is_hidden(const struct ap_thread *t, const struct ap_call *c)
 {
-	if (ap_unlikely(is_ours(t, c->a[0])) && first_is_fd(c->nr))
+	if (ap_unlikely(ap_fd_is_ours(t, c->a[0])) && first_is_fd(c->nr))
 		return true;
-	if (ap_unlikely(is_ours(t, c->a[2])) && third_is_fd(c->nr))
+	if (ap_unlikely(ap_fd_is_ours(t, c->a[2])) && third_is_fd(c->nr))
 		return true;
-	if (ap_unlikely(is_ours(t, c->a[1])) && (c->nr == AP_NR_sendfile || c->nr == AP_NR_tee))
+	if (ap_unlikely(ap_fd_is_ours(t, c->a[1])) &&
+	    (c->nr == AP_NR_sendfile || c->nr == AP_NR_tee))
 		return true;
-	return ap_unlikely(is_ours(t, c->a[4])) && c->nr == AP_NR_mmap && !(c->a[3] & AP_MAP_ANON);
+	return ap_unlikely(ap_fd_is_ours(t, c->a[4])) && c->nr == AP_NR_mmap &&
+	       !(c->a[3] & AP_MAP_ANON);
 }
 
 /* Puts a descriptor of ours at the lowest free number from min up. */
@@ -207,7 +93,7 @@ static bool move_to(struct ap_thread *t, s32 old, s32 min)
 
 	if (ap_is_err(fd))
 		return false;
-	set_fd(t, old, (s32)fd);
+	ap_fd_set_number(t, old, (s32)fd);
 	ap_sys1(AP_NR_close, (u64)old);
 	return true;
 }
@@ -255,29 +141,6 @@ void ap_fd_limit(struct ap_thread *t, u64 cur)
 	ap_sys4(AP_NR_prlimit64, 0, AP_RLIMIT_NOFILE, (u64)lim, 0);
 }
 
-/*
- * This task's descriptors are its own from now on.  Those of the same memory keep the old table, and
- * with it ap_proc.session_fd.
- */
-static void own_table(struct ap_thread *t)
-{
-	if (!t->is_vfork_child && ap_proc.nthreads == 1)
-		ap_fd_unshare();
-	if (t->own_fd || (!t->is_vfork_child && ap_proc.nthreads == 1))
-		return;
-	t->own_fd = (u32)ap_fd(t) + 1;
-	t->own_head = (u32)ap_head_fd(t) + 1;
-}
-
-s64 ap_call_unshare(struct ap_thread *t, struct ap_call *c)
-{
-	s64 ret = ap_party_call(t, c);
-
-	if (!ret && c->a[0] & AP_CLONE_FILES)
-		own_table(t);
-	return ret;
-}
-
 /* What is around ours, the lower of them first. */
 static s64 close_range(struct ap_thread *t, struct ap_call *c)
 {
@@ -308,10 +171,10 @@ static s64 close_fd(struct ap_thread *t, struct ap_call *c)
 	if (c->nr == AP_NR_close_range) {
 		ret = close_range(t, c);
 		if (!ret && c->a[2] & CLOSE_RANGE_UNSHARE)
-			own_table(t);
+			ap_fd_unshare_table(t);
 		return ret;
 	}
-	if (is_ours(t, c->a[1]) && c->a[0] != c->a[1] && !move_away(t, (s32)c->a[1]))
+	if (ap_fd_is_ours(t, c->a[1]) && c->a[0] != c->a[1] && !move_away(t, (s32)c->a[1]))
 		return -AP_EBUSY;
 	return ap_call_pass(t, c);
 }

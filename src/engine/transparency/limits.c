@@ -6,7 +6,7 @@
  *
  * The descriptor's limit carries no share once the program has set it: ours moves above it.
  */
-#include "engine/task/task.h"
+#include "engine/transparency/transparency.h"
 
 #define SHARE	 AP_LIMIT_SHARE
 #define INFINITY UINT64_MAX

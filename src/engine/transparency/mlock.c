@@ -7,7 +7,7 @@
  */
 #include "engine/runtime/filter.h"
 #include "engine/runtime/selfmaps.h"
-#include "engine/task/task.h"
+#include "engine/transparency/transparency.h"
 #include "sys/nr.h"
 
 #define MCL_CURRENT   1

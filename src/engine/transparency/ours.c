@@ -4,7 +4,7 @@
  * hole.  The kernel says it itself, asked for a page that nothing can ever be mapped at, so that its version, the
  * call's other arguments and a filter have the same part in the answer.  mmap and its kind are sys_mem.c's.
  */
-#include "engine/task/task.h"
+#include "engine/transparency/transparency.h"
 
 #define HOLE		AP_TASK_SIZE /* the kernel maps nothing at its last page */
 #define IOV_MAX		1024
@@ -90,4 +90,39 @@ s64 ap_call_uffd(struct ap_thread *t, struct ap_call *c)
 	ret = ap_call_pass(t, c);
 	c->a[2] = at;
 	return ret;
+}
+
+struct gap {
+	u64 pos, end;  /* looked at */
+	u64 ours_end;  /* end of the mapping of ours that pos lies in, 0 none */
+	u64 next_ours; /* start of the next one */
+};
+
+static void look_at_range(u64 start, u64 end, void *arg)
+{
+	struct gap *g = arg;
+
+	if (start <= g->pos && end > g->pos)
+		g->ours_end = end;
+	else if (start > g->pos && start < g->next_ours)
+		g->next_ours = start;
+}
+
+bool ap_gap_next(u64 pos, u64 end, u64 *lo, u64 *hi)
+{
+	struct gap g = { .pos = pos };
+
+	for (;;) {
+		if (g.pos >= end)
+			return false;
+		g.ours_end = 0;
+		g.next_ours = end;
+		ap_mem_for_each(look_at_range, &g);
+		if (!g.ours_end)
+			break;
+		g.pos = g.ours_end;
+	}
+	*lo = g.pos;
+	*hi = g.next_ours;
+	return true;
 }

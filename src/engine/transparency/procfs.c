@@ -18,9 +18,9 @@
 #include "engine/runtime/filter.h"
 #include "engine/signal/signal.h"
 #include "engine/syscall/taken.h"
-#include "engine/task/task.h"
 #include "engine/transparency/proccall.h"
 #include "engine/transparency/seqfile.h"
+#include "engine/transparency/transparency.h"
 #include "service/service.h"
 #include "sys/sys.h"
 

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/signal/signal.h"
-#include "engine/task/task.h"
+#include "engine/transparency/transparency.h"
 #include "sys/sys.h"
 
 #define STEP	   0x9e3779b97f4a7c15ULL /* odd, so that all numbers come */

@@ -7,7 +7,7 @@
  */
 #include "base/str.h"
 #include "engine/runtime/selfmaps.h"
-#include "engine/task/task.h"
+#include "engine/transparency/transparency.h"
 
 #define STATM_DATA 5		/* field, of data and stacks */
 #define USER_END   (1ULL << 63) /* the vsyscall page is above */
