@@ -265,8 +265,9 @@ static void check_layout(struct ap_doctor_finding *f)
 		return;
 	}
 	say(f, AP_DOCTOR_LESS, "personality() is refused: --deterministic and gate do not work");
-	advise(f, "let personality(0x40000) through (docker's own profile does), or use gate "
-		  "--no-deterministic with a wider limit");
+	advise(f,
+	       "let personality(0x40000) through (docker: --security-opt seccomp=unconfined), or use gate "
+	       "--no-deterministic with a wider limit");
 }
 
 static void check_locked(struct ap_doctor_finding *f)
