@@ -279,6 +279,7 @@ static inline u32 ap_pub_home(u64 inode)
 #define AP_PUB_ACTIVE  (1u << 1)
 #define AP_PUB_SIMPLE  (1u << 2) /* its task may enable, disable and reset it in place */
 #define AP_PUB_ERROR   (1u << 3) /* poll says POLLERR */
+#define AP_PUB_WAITS   (1u << 4) /* the supervisor may put it off for another event */
 
 /*
  * The pipe of a perf descriptor is marked by this permission bit, which no other pipe has: so fstat

@@ -490,6 +490,7 @@ struct ap_event_public {
 	u32 nr_siblings;
 	u32 is_error;  /* read gives 0 bytes */
 	u32 is_simple; /* enable, disable, reset concern this event alone and its task may do them */
+	u32 may_wait;  /* while it is on it may be put off for another: not all fit */
 	u32 may_lose;  /* records: the task cannot know how many */
 	u64 counts;    /* kinds, whoever may compute them */
 	s32 cpu;       /* -1 any */

@@ -338,6 +338,7 @@ void ap_event_public(const struct ap_event *e, struct ap_event_public *out)
 	out->nr_siblings = e->leader->nr_siblings;
 	out->is_error = e->state == AP_STATE_ERROR;
 	out->is_simple = ap_event_is_simple(e);
+	out->may_wait = e->sched && !ap_sched_all_fits(e->sched);
 	out->may_lose = e->attr.sample_period || ap_event_tells(e);
 	out->counts = e->hw.kinds;
 	out->cpu = e->cpu;

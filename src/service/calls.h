@@ -93,10 +93,14 @@ u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX]);
 /* Sum of the calling thread's raw counters of some kinds, its own image's. */
 struct ap_hook_place;
 u64 ap_svc_own_raw(const struct ap_hook_place *p, u64 kinds);
-/* Of an event that is active in the calling thread: as of before the last instruction. */
 /* The event, of whoever it is, is in the error state as far as that is published. */
 AP_MUST_CHECK bool ap_svc_own_is_error(u64 inode);
-AP_MUST_CHECK bool ap_svc_own_pmc(u64 inode, struct ap_service_pmc *pmc);
+/*
+ * Of an event that is active in the calling thread: as of before the last instruction.  HELD: the supervisor
+ * has read its counters, and its page does not say so yet; whoever asks it anything waits for that.
+ */
+enum ap_svc_pmc { AP_SVC_PMC_READ, AP_SVC_PMC_HELD, AP_SVC_PMC_OTHERS };
+enum ap_svc_pmc ap_svc_own_pmc(u64 inode, struct ap_service_pmc *pmc);
 
 /* Does it in place; false: ask. */
 AP_MUST_CHECK bool ap_svc_own_change(u64 inode, enum ap_log_op op);

@@ -24,6 +24,7 @@
 #include "sys/sys.h"
 
 #define ENTRIES	      16384U
+#define HELD_TRIES    16U /* of a counter; each waits for the supervisor */
 #define MADV_DONTFORK 10
 #define MAP_SYNC      0x80000ULL
 /* Flags that MAP_SHARED_VALIDATE knows: LEGACY_MAP_MASK. */
@@ -306,20 +307,21 @@ static void narrow(struct ap_service_pmc *pmc)
 		pmc->value = (pmc->value + AP_NARROW_BIAS) & ((1ULL << AP_NARROW_BITS) - 1);
 }
 
-/*
- * The control pages say which event has the counter: the first that is the thread's own, else one of a CPU or of another
- * task.  Whose page said so a moment ago has changed it by now, and reads once more.  Natively any page lets the
- * process read all counters that there are; what nothing counts with is 0.
- */
-bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc)
+/* What the mapped control pages say about a counter. */
+struct by_pages {
+	u64 other;	 /* an event that somebody else counts, or 0 */
+	u64 held;	 /* one of the thread's own, with which the supervisor has to do */
+	bool is_allowed; /* the process may read counters */
+};
+
+/* True: pmc is what the thread's own event has counted. */
+static bool read_named(u32 counter, struct by_pages *is, struct ap_service_pmc *pmc)
 {
 	const u64 caps_at = offsetof(struct ap_perf_page, capabilities);
 	u32 n = ap_memo_used(&table), index;
-	bool is_allowed = false;
-	u64 other = 0, caps;
+	u64 caps;
 
-	if (ap_svc_perfctr_pmc(counter, pmc))
-		return true;
+	*is = (struct by_pages){ 0 };
 	for (u32 i = 0; i < n; i++) {
 		const struct map_entry *e = ap_memo_at(&table, i);
 
@@ -328,19 +330,53 @@ bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc)
 				sizeof(index)) ||
 		    ap_hook_get(&caps, e->start + caps_at, sizeof(caps)))
 			continue;
-		is_allowed |= (caps & AP_PERF_CAP_USER_RDPMC) != 0;
+		is->is_allowed |= (caps & AP_PERF_CAP_USER_RDPMC) != 0;
 		if (!index || index - 1 != counter)
 			continue;
-		if (ap_svc_own_pmc(e->inode, pmc)) {
+		switch (ap_svc_own_pmc(e->inode, pmc)) {
+		case AP_SVC_PMC_READ:
+			return true;
+		case AP_SVC_PMC_HELD:
+			is->held = e->inode;
+			break;
+		case AP_SVC_PMC_OTHERS:
+			is->other = e->inode;
+			break;
+		}
+	}
+	return false;
+}
+
+/*
+ * The control pages say which event has the counter: the first that is the thread's own, else one of a CPU or of another
+ * task.  Whose page said so a moment ago has changed it by now, and reads once more.  Natively any page lets the
+ * process read all counters that there are; what nothing counts with is 0.
+ *
+ * While the supervisor takes the counter from the event its page is older than what it has counted: more than that must not
+ * be seen, or the count would go back when the page says so.  The answer to any question comes behind the change.
+ */
+bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc)
+{
+	struct by_pages is;
+	u64 value = 0;
+
+	if (ap_svc_perfctr_pmc(counter, pmc))
+		return true;
+	for (u32 i = 0; i < HELD_TRIES; i++) {
+		if (read_named(counter, &is, pmc)) {
 			narrow(pmc);
 			return true;
 		}
-		other = e->inode;
+		if (!is.held)
+			break;
+		value = ask_pmc(is.held, counter);
 	}
-	if (!other && !(is_allowed && is_counter(counter)))
+	if (is.other)
+		value = ask_pmc(is.other, counter);
+	else if (!is.held && !(is.is_allowed && is_counter(counter)))
 		return false;
-	*pmc = (struct ap_service_pmc){ .value = other ? ask_pmc(other, counter) : 0 };
-	if (other)
+	*pmc = (struct ap_service_pmc){ .value = value };
+	if (is.other || is.held)
 		narrow(pmc);
 	return true;
 }

@@ -86,8 +86,8 @@ struct overflow_moment {
 	u64 state, done;
 };
 
-/* False: somebody has to do with the thread's events, or nothing is to be done here at all. */
-static bool begin(struct overflow_moment *m)
+/* False: somebody has to do with the thread's events. */
+static bool look_at_log(struct overflow_moment *m)
 {
 	ap_hook_place(&m->place);
 	m->log = (struct ap_log *)((char *)m->place.slot + AP_LOG_OFF);
@@ -95,7 +95,13 @@ static bool begin(struct overflow_moment *m)
 	m->state = __atomic_load_n(&m->log->state, __ATOMIC_ACQUIRE);
 	/* moves only while the log is held, which changes its state */
 	m->done = __atomic_load_n(&m->log->done, __ATOMIC_ACQUIRE);
-	return !(m->state & AP_LOG_HOLD) && !ap_request_is_lost() &&
+	return !(m->state & AP_LOG_HOLD);
+}
+
+/* False also where nothing is to be done here at all. */
+static bool begin(struct overflow_moment *m)
+{
+	return look_at_log(m) && !ap_request_is_lost() &&
 	       !ap_is_stressed(ap_hook_session(), AP_STRESS_REQUESTS);
 }
 
@@ -363,20 +369,34 @@ u32 ap_svc_own(u64 inode, u64 words[AP_SVC_OWN_MAX])
 	return 0;
 }
 
-bool ap_svc_own_pmc(u64 inode, struct ap_service_pmc *pmc)
+/* Where it may have to wait for a counter, translated code must not read it: that does not look at the log. */
+static bool read_pmc(const struct overflow_moment *m, u64 inode, struct ap_service_pmc *pmc)
 {
-	struct ap_hook_place p;
 	const struct ap_pub *at;
 	struct ap_pub e;
 
-	ap_hook_place(&p);
 	at = find(inode, &e);
-	if (!at || !is_own(&e, &p) || !(e.flags & AP_PUB_ACTIVE))
+	if (!at || !is_own(&e, &m->place) || !(e.flags & AP_PUB_ACTIVE))
 		return false;
-	pmc->value = e.carried + ap_svc_own_raw(&p, e.kinds) -
+	pmc->value = e.carried + ap_svc_own_raw(&m->place, e.kinds) -
 		     (e.kinds & AP_KIND_BIT(AP_KIND_INSTR) ? 1 : 0);
-	pmc->kinds = e.kinds;
+	pmc->kinds = e.flags & AP_PUB_WAITS ? 0 : e.kinds;
 	pmc->seq_at = &at->seq;
 	pmc->seq = e.seq;
 	return true;
+}
+
+enum ap_svc_pmc ap_svc_own_pmc(u64 inode, struct ap_service_pmc *pmc)
+{
+	struct overflow_moment m;
+
+	for (u32 i = 0; i < TRIES_HELD; i++) {
+		bool is_free = look_at_log(&m) || ap_request_is_lost();
+
+		if (is_free && !read_pmc(&m, inode, pmc))
+			return AP_SVC_PMC_OTHERS;
+		if (is_free && (holds(&m) || ap_request_is_lost()))
+			return AP_SVC_PMC_READ;
+	}
+	return AP_SVC_PMC_HELD;
 }

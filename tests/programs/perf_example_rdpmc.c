@@ -226,34 +226,39 @@ static void times(uint32_t type, uint64_t config)
 	close(fd);
 }
 
-/* Between two calls; whose turn it is changes meanwhile. */
+/* By calls and by the page in turn, whose turn it is changes meanwhile: no count goes back. */
 static int out_of_order(const volatile struct perf_event_mmap_page *pc, int fd)
 {
 	struct reading before = read_call(fd), page = read_page(pc, SCALED), after = read_call(fd);
 
 	return page.count < before.count || page.count > after.count ||
-	       page.running > page.enabled || page.running > after.running ||
-	       page.enabled > after.enabled;
+	       read_page(pc, SCALED).count < after.count || page.running > page.enabled ||
+	       page.running > after.running || page.enabled > after.enabled;
 }
+
+#define TURNS 40
 
 static void turns(void)
 {
 	struct perf_event_attr attr = perf_run_attr(PERF_COUNT_HW_INSTRUCTIONS);
 	const volatile struct perf_event_mmap_page *pc[2];
 	struct reading page, call[2];
-	int fd[2], bad = 0, off = 0, on = 0;
+	int fd[2], bad = 0, off = 0, on = 0, turns = 0;
+	bool was_off = false;
 
 	for (int i = 0; i < 2; i++)
 		pc[i] = open_mapped(&attr, &fd[i]);
 	do {
-		perf_run_work(10000);
+		perf_run_work(100);
 		for (int i = 0; i < 2; i++) {
 			bad += out_of_order(pc[i], fd[i]);
 			call[i] = read_call(fd[i]);
 			off += !pc[i]->index;
 			on += !!pc[i]->index;
 		}
-	} while (!call[0].running || !call[1].running);
+		turns += was_off != !pc[0]->index;
+		was_off = !pc[0]->index;
+	} while (turns < TURNS || !call[0].running || !call[1].running);
 	CHECK(!bad, "what the page says is in order");
 	CHECK(off && on, "with a counter and without");
 	for (int i = 0; i < 2; i++) {

@@ -39,8 +39,10 @@ static u64 world_clock(void *world)
 	return ap_host_now(world);
 }
 
+/* Reads the counts as well, which world_raw() gives later on: so the task is held from here on. */
 static u64 world_task_time(void *world, void *host_task)
 {
+	ap_host_hold(world, host_task);
 	return ap_host_task_time(world, host_task);
 }
 

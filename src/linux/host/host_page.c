@@ -66,7 +66,8 @@ static void fill(const struct ap_host_file *f, struct ap_pub *pub)
 				.leader = pub_of(ap_event_leader(f->event)),
 				.next = pub_of(ap_event_next(f->event)) };
 	pub->flags = (from.is_enabled ? AP_PUB_ENABLED : 0) | (from.is_active ? AP_PUB_ACTIVE : 0) |
-		     (from.is_simple ? AP_PUB_SIMPLE : 0) | (from.is_error ? AP_PUB_ERROR : 0);
+		     (from.is_simple ? AP_PUB_SIMPLE : 0) | (from.is_error ? AP_PUB_ERROR : 0) |
+		     (from.may_wait ? AP_PUB_WAITS : 0);
 	if (!t || !t->seg || !t->gen || from.is_error ||
 	    (from.may_lose && from.read_format & AP_PERF_FORMAT_LOST))
 		return;

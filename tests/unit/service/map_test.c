@@ -197,6 +197,54 @@ static void a_counter_is_found_by_its_page(void)
 	EXPECT(!ap_service_pmc(3, &v));
 }
 
+static struct ap_log *the_log(void)
+{
+	return (struct ap_log *)((char *)fake.slot + AP_LOG_OFF);
+}
+
+/* The supervisor takes the counter away: its question is answered behind that. */
+static void counter_is_taken(struct ap_svc *svc)
+{
+	struct ap_perf_page *page = (struct ap_perf_page *)file;
+
+	page->index = 0;
+	fake.pub[ap_pub_home(fake_inode(fd))].flags = AP_PUB_ENABLED | AP_PUB_WAITS;
+	__atomic_fetch_add(&the_log()->state, AP_LOG_TURN - AP_LOG_HOLD, __ATOMIC_SEQ_CST);
+	svc->ret = -EINVAL;
+}
+
+/* Its counters have been read, and the page is not of that moment yet: no newer count may be seen. */
+static void a_counter_that_is_held_waits(void)
+{
+	struct ap_service_pmc v = { 0 };
+	struct ap_perf_page *page;
+	struct ap_pub *e;
+
+	start();
+	page = (struct ap_perf_page *)file;
+	EXPECT(map(NULL, PAGE, PROT_READ, MAP_SHARED, 0) != MAP_FAILED);
+	page->index = 4;
+	page->capabilities = AP_PERF_CAP_USER_RDPMC;
+	e = &fake.pub[ap_pub_home(fake_inode(fd))];
+	*e = (struct ap_pub){ .inode = fake_inode(fd),
+			      .flags = AP_PUB_ENABLED | AP_PUB_ACTIVE | AP_PUB_WAITS,
+			      .kinds = AP_KIND_BIT(AP_KIND_BRANCH),
+			      .seg = fake.seg_index,
+			      .slot = fake.slot_index };
+	fake.shapes[0] = 2 * AP_VEC_ONE(AP_VEC_BRANCH);
+	fake.counts[0] = 7;
+	EXPECT(ap_service_pmc(3, &v));
+	EXPECT_U64(v.value, 14);
+	EXPECT_U64(v.kinds, 0); /* translated code does not look whether it is held */
+	EXPECT_U64(fake.requests, 1);
+	fake.answer = counter_is_taken;
+	the_log()->state = AP_LOG_HOLD;
+	EXPECT(ap_service_pmc(3, &v));
+	EXPECT_U64(fake.requests, 2);
+	EXPECT_U64(fake.last.op, AP_SVC_PMC);
+	EXPECT_U64(v.value, 0); /* nothing counts there any more */
+}
+
 static void maps_show_the_native_name(void)
 {
 	char tail[128];
@@ -219,6 +267,7 @@ int main(int argc, char **argv)
 		TAP(the_last_mapping_is_told_of),
 		TAP(a_moved_mapping_stays_known_and_does_not_grow),
 		TAP(a_counter_is_found_by_its_page),
+		TAP(a_counter_that_is_held_waits),
 		TAP(maps_show_the_native_name),
 		{ 0 },
 	};
