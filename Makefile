@@ -234,10 +234,10 @@ ci:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: lint format layers check-folders check-format check-layers check-sizes check-shell check-print check-figures check-limits check-opens
+.PHONY: lint format layers check-folders check-format check-layers check-sizes check-shell check-print check-figures check-limits check-links check-opens
 SOURCES_C = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' | grep -v '/gen/')
 lint:
-	$(STAGE) -k -Otarget check-format check-layers check-sizes check-shell check-print check-figures check-limits check-opens
+	$(STAGE) -k -Otarget check-format check-layers check-sizes check-shell check-print check-figures check-limits check-links check-opens
 check-format:
 	@tools/check-format.sh
 check-layers:
@@ -264,6 +264,8 @@ check-figures:
 	@tools/check-figures.sh
 check-limits:
 	@tools/check-limits.sh
+check-links:
+	@tools/check-links.sh
 check-opens:
 	@tools/check-opens.sh
 format:
@@ -284,7 +286,7 @@ FORCE:
 #: make check-ports  unit tests of the portable layers on 32 bits, both byte orders (qemu)
 #: make asan|ubsan   unit tests under a sanitizer, and random calls on perf events
 #: make tsan         what has threads, under the thread sanitizer
-#: make lint         format, layers, sizes, scripts, output, who opens files; make format repairs the first
+#: make lint         format, layers, sizes, scripts, output, links, who opens files; make format repairs the first
 #: make check-emitted BASE=rev  are the blocks that the engine writes as they were at a revision?
 #: make layers       arrows between the folders inside modules, those that point upward, and circles of files
 #: make bench        speed against native, valgrind and qemu: bench/RESULTS.md (BENCH=options)

@@ -2,7 +2,7 @@
 /*
  * Breakpoints: the checks of x86 Linux, in its order, and its four debug registers per CPU.
  * Accesses are counted by the engine, in the program's own code; what the kernel does to watched
- * memory on the program's behalf it cannot see (docs/limits.md).
+ * memory on the program's behalf it cannot see (docs/limits-events.md).
  *
  * A debug register is taken from open to close, enabled or not.  A task's breakpoint takes one on
  * each CPU that it may run on, and a CPU's own comes on top of the most that any one task has

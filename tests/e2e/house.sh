@@ -192,7 +192,35 @@ limits()
 	has "$tmp/out" 'there is no docs/design/none.md' "limits: a note that is not there fails"
 	limits '| a | `docs/design/note.md`, "Another" |'
 	has "$tmp/out" 'note.md has no section "Another"' "limits: and a section"
+	limits '| a |'
+	echo '| b | `docs/design/gone.md` |' >docs/limits-more.md
+	run "$tools/check-limits.sh"
+	has "$tmp/out" 'there is no docs/design/gone.md' "limits: a second page is looked at, too"
 }
+rm -r docs
+
+# --- links of pages lead to files and headings that are there
+mkdir -p docs
+printf '%s\n' '# A page' '## What `it` is, and why' '## Again' '## Again' >docs/page.md
+# links TEXT...: what the check says of a README of these lines
+links()
+{
+	printf '%s\n' "$@" >README.md
+	run "$tools/check-links.sh"
+}
+links '[a](docs/page.md) [b](docs/page.md#what-it-is-and-why) [c](docs/page.md#again-1) [d](docs) [e](https://example.org/none)'
+is "$status" 0 "links: those that lead somewhere pass" || note "$(cat "$tmp/out")"
+# shellcheck disable=SC2016 # Markdown
+links '```' '[a](none.md)' '```' '    [a](none.md)' 'as `[a](none.md)` is'
+is "$status" 0 "links: code has none" || note "$(cat "$tmp/out")"
+links 'Look' '[there](docs/none.md).'
+has "$tmp/out" '^links: README.md:2: there is no docs/none.md' "links: a file that is not there fails"
+links '[a](docs/page.md#again-2)'
+has "$tmp/out" 'README.md:1: docs/page.md has no heading #again-2' "links: and a heading"
+links '# Top' '[a](#top) [b](#bottom)'
+has "$tmp/out" 'README.md has no heading #bottom' "links: of the page itself, too"
+is "$(wc -l <"$tmp/out")" 1 "links: and nothing else does"
+rm README.md
 rm -r docs
 
 # blob SOURCE: what the blob's check says of it

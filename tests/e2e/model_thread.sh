@@ -47,7 +47,7 @@ for e in "$events" branch-misses L1-dcache-load-misses; do
 done
 
 # descriptions go with the code, which is flushed all the time
-head -c 60000 "$root/docs/limits.md" >input
+cat "$root"/docs/limits*.md | head -c 60000 >input
 counts want "$events" --cache-limit 64K -- gzip -9c input
 is "$status" 0 "a small cache"
 counts got "$events" --cache-limit 64K --model-thread -- gzip -9c input

@@ -12,7 +12,7 @@ for case in periods reads several contents signals traps thread inherit switches
 	run timeout -k 5 60 "$ANYPERF" run -- "$PROGRAMS/sample_kernel" "$case"
 	if [ "$native" = 77 ]; then
 		case $case in
-		switches) # docs/limits.md: SWITCH records
+		switches) # docs/limits-events.md: SWITCH records
 			is "$status $(tail -n 1 out)" "0 switches missing, sleeps missing, 0 wrong" "none where the kernel refuses: $case" ;;
 		namespaces) is "$status" 0 "where the kernel refuses as well: $case" ;;
 		*) is "$status" 77 "refused where the kernel refuses: $case" ;;
