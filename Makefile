@@ -8,7 +8,10 @@ SHELL := /bin/bash
 .SECONDARY:
 LD := ld
 
+# the only place that has it; debian/changelog is held to it by a test
 VERSION := 0.1.0
+# of this checkout, not of one around a tarball that was unpacked in it
+COMMIT := $(if $(wildcard .git),$(shell git describe --always --dirty --exclude='*' --abbrev=12 2>/dev/null))
 PREFIX ?= /usr/local
 NPROC := $(shell nproc 2>/dev/null || echo 1)
 
@@ -50,7 +53,9 @@ endif
 
 .PHONY: tests-build oracle
 oracle: $(ORACLE)
-tests-build: all $(ANYPERF_TEST) $(UNIT_TESTS) $(PROGRAMS) $(ORACLE)
+.PHONY: completions
+completions: $(COMPLETIONS)
+tests-build: all $(COMPLETIONS) $(ANYPERF_TEST) $(UNIT_TESTS) $(PROGRAMS) $(ORACLE)
 
 # --- packages
 .PHONY: deps deps-unit deps-ports deps-test deps-long deps-lint deps-clang deps-gen deps-bench
@@ -213,14 +218,22 @@ MAN1 := $(wildcard docs/man/*.1)
 MAN3 := $(wildcard docs/man/*.3)
 HEADERS := $(wildcard include/anyperf/*.h)
 DOCS := README.md CHANGELOG.md SECURITY.md LICENSE $(wildcard docs/*.md)
-install: all
+# Debian's zsh looks for packages' functions in vendor-completions
+ZSH_FUNCTIONS ?= site-functions
+SHARE = $(DESTDIR)$(PREFIX)/share
+install: all $(COMPLETIONS)
 	install -D -m 755 $(ANYPERF) $(DESTDIR)$(PREFIX)/bin/anyperf
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(LIBANYPERF)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/anyperf $(HEADERS)
 	$(if $(MAN1),install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN1))
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man3 $(MAN3)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/anyperf $(DOCS)
+	install -D -m 644 $(B)/completions/anyperf.bash $(SHARE)/bash-completion/completions/anyperf
+	install -D -m 644 $(B)/completions/anyperf.zsh $(SHARE)/zsh/$(ZSH_FUNCTIONS)/_anyperf
+	install -D -m 644 -t $(SHARE)/fish/vendor_completions.d $(B)/completions/anyperf.fish
 uninstall:
+	rm -f $(SHARE)/bash-completion/completions/anyperf $(SHARE)/zsh/$(ZSH_FUNCTIONS)/_anyperf
+	rm -f $(SHARE)/fish/vendor_completions.d/anyperf.fish
 	rm -f $(DESTDIR)$(PREFIX)/bin/anyperf
 	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(LIBANYPERF))
 	rm -rf $(DESTDIR)$(PREFIX)/include/anyperf
@@ -291,6 +304,7 @@ FORCE:
 #: make layers       arrows between the folders inside modules, those that point upward, and circles of files
 #: make bench        speed against native, valgrind and qemu: bench/RESULTS.md (BENCH=options)
 #: make gen          make the gen/ folders again by asking Zydis and llvm-mca
+#: make completions  of bash, zsh and fish, from the tables of options
 #: make install      PREFIX=/usr/local DESTDIR=; make uninstall
 #: make ci           what CI runs: every lane, timed
 #: make clean

@@ -39,6 +39,7 @@ PKG_TEST := $(PKG_UNIT) g++=/usr/bin/g++ bash=bash util-linux=unshare procps=pgr
 	postgresql-15=/usr/lib/postgresql/15/bin/initdb \
 	libpython3.11-testsuite=/usr/lib/python3.11/test/test_mmap.py \
 	liburing-dev=/usr/include/liburing.h libgc-dev=/usr/include/gc.h \
+	zsh=/usr/bin/zsh fish=/usr/bin/fish \
 	tmux=tmux linux-perf=perf papi-tools=papi_avail libpapi-dev=/usr/include/papi.h
 
 # what is large, for tests that lack it otherwise: the flame graph's page in a browser, and the programs of

@@ -9,7 +9,7 @@ $(1): FORCE
 	@mkdir -p $$(@D)
 	@printf '%s\n' '$(2)' | cmp -s - $$@ || printf '%s\n' '$(2)' >$$@
 endef
-$(eval $(call stamp,$(B)/.flags,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_HOSTED) $(LDFLAGS_HOSTED) $(LDFLAGS_PROGRAM) $(VERSION)))
+$(eval $(call stamp,$(B)/.flags,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_HOSTED) $(LDFLAGS_HOSTED) $(LDFLAGS_PROGRAM)))
 $(eval $(call stamp,$(BLOB_B)/.flags,$(CC) $(LD) $(CPPFLAGS_ALL) $(CFLAGS_BLOB) $(LDFLAGS_BLOB)))
 
 # --- sources and archives, one per module
@@ -40,7 +40,10 @@ endef
 OBJS :=
 $(foreach m,$(MODULES),$(eval $(call module_rules,$(m))))
 
-$(B)/obj/src/cli/%.o $(B)/test/obj/src/cli/%.o: CPPFLAGS_ALL += -DAP_VERSION='"$(VERSION)"'
+# version.c alone knows version and commit: no other file is compiled again for a commit
+$(B)/obj/src/cli/version.o: CPPFLAGS_ALL += -DAP_VERSION='"$(VERSION)"' -DAP_COMMIT='"$(COMMIT)"'
+$(B)/obj/src/cli/version.o: $(B)/.version
+$(eval $(call stamp,$(B)/.version,$(VERSION) $(COMMIT)))
 
 $(B)/obj/%.o: %.c $(B)/.flags
 	$(call say,CC,$<)
@@ -125,6 +128,15 @@ ANYPERF := $(B)/anyperf
 $(ANYPERF): $(MAIN_O) $(call archives,$(call reach,cli)) $(BLOB_O)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_HOSTED) $(LDFLAGS_PROGRAM) -o $@ $^ $(call libraries,cli) -lm
+
+# --- completions of shells: what --help tells of, by the program itself
+SHELLS := bash zsh fish
+COMPLETIONS := $(SHELLS:%=$(B)/completions/anyperf.%)
+$(B)/completions/anyperf.%: $(ANYPERF) tools/completions.awk tools/completions.%
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)set -o pipefail; $(ANYPERF) --list-opts | \
+		awk -v shell=$* -f tools/completions.awk tools/completions.$* - >$@
 
 # --- the program for tests: never installed.  An object in front of the archives stands in for its member there.
 ANYPERF_TEST := $(B)/anyperf-test

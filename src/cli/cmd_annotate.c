@@ -63,13 +63,20 @@ static int opt_tui(void *args, const char *value, char *why)
 #define OPT_ARGS  struct annotate_args
 #define AT(field) offsetof(OPT_ARGS, field)
 static const struct ap_opt annotate_opts[] = {
+	GROUP("Input"),
 	INPUT,
-	{ 0, "stdio", AP_OPT_FLAG, AT(show.stdio), NULL, NULL, "print to standard output", false },
-	{ 0, "tui", AP_OPT_MAYBE, 0, opt_tui, "yes|no",
-	  "show on the screen (default where standard output is a terminal)", false },
+	FORCE,
+	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
+	OBJDUMP,
+	GROUP("What is shown"),
 	{ 's', "symbol", AP_OPT_STR, AT(symbol), NULL, "name", "only this function", false },
 	{ 'd', "dsos", AP_OPT_STR, AT(dso), NULL, "file", "only functions of this file", false },
 	FILTER_CPUS('C'),
+	{ 0, "percent-limit", AP_OPT_CALL, 0, opt_percent_limit, "percent",
+	  "leave out functions that weigh less of their event", false },
+	{ 0, "no-source", AP_OPT_FLAG, AT(print.no_source), NULL, NULL, "leave out source lines",
+	  false },
+	GROUP("How it is shown"),
 	{ 'n', "show-nr-samples", AP_OPT_FLAG, AT(print.samples), NULL, NULL,
 	  "show how many samples instead of percent", false },
 	{ 0, "show-total-period", AP_OPT_FLAG, AT(print.periods), NULL, NULL,
@@ -78,30 +85,32 @@ static const struct ap_opt annotate_opts[] = {
 	  "of the function or of all, of periods or of samples: local-period (default), global-period, "
 	  "local-hits, global-hits",
 	  false },
-	{ 0, "percent-limit", AP_OPT_CALL, 0, opt_percent_limit, "percent",
-	  "leave out functions that weigh less of their event", false },
 	{ 'l', "print-line", AP_OPT_FLAG, AT(print.lines), NULL, NULL,
 	  "show what source lines weigh, before each function", false },
 	{ 'P', "full-paths", AP_OPT_FLAG, AT(print.full_paths), NULL, NULL, "show whole paths",
 	  false },
 	{ 'M', "disassembler-style", AP_OPT_STR, AT(style), NULL, "style", "att or intel", false },
-	{ 0, "no-source", AP_OPT_FLAG, AT(print.no_source), NULL, NULL, "leave out source lines",
-	  false },
 	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
 	  "show names as the linker knows them", false },
-	FORCE,
+	{ 0, "stdio", AP_OPT_FLAG, AT(show.stdio), NULL, NULL, "print to standard output", false },
+	{ 0, "tui", AP_OPT_MAYBE, 0, opt_tui, "yes|no",
+	  "show on the screen (default where standard output is a terminal)", false },
 	TAKEN,
 	TAKEN_CODE,
-	OBJDUMP,
 	TAKEN_FLAG('q', "quiet"),
 	TAKEN_FLAG('v', "verbose"),
 	TAKEN_FLAG(0, "skip-missing"),
-	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
 	{ 0 }
 };
 #undef AT
 
-static const struct ap_opt_spec annotate_spec = { COMMAND, "[options] [function]", annotate_opts };
+/* clang-format off */
+const struct ap_opt_spec ap_spec_annotate = {
+	COMMAND, "[options] [function]", annotate_opts,
+	{ { "main", "show main with the weight of each instruction" },
+	  { "-l --stdio", "print all functions, with sums by source lines" } },
+};
+/* clang-format on */
 
 static bool wanted(const struct annotate_args *a, const struct ap_notes *n)
 {
@@ -261,19 +270,19 @@ int ap_cmd_annotate(int argc, char **argv)
 	struct annotate_args args = { 0 };
 	int rest, status;
 
-	if (!ap_opts_begin(&annotate_spec, &args, argc, argv, &rest, &status))
+	if (!ap_opts_begin(&ap_spec_annotate, &args, argc, argv, &rest, &status))
 		return status;
 	if (rest < argc && !args.symbol) {
 		/* options may follow the function, as with perf */
 		args.symbol = argv[rest];
 		argc -= rest;
 		argv += rest;
-		if (!ap_opts_begin(&annotate_spec, &args, argc, argv, &rest, &status))
+		if (!ap_opts_begin(&ap_spec_annotate, &args, argc, argv, &rest, &status))
 			return status;
 	}
 	if (rest < argc)
-		return ap_opts_wrong(&annotate_spec, "takes one function", argv[rest]);
+		return ap_opts_wrong(&ap_spec_annotate, "takes one function", argv[rest]);
 	if (args.style && strcmp(args.style, "att") && strcmp(args.style, "intel"))
-		return ap_opts_wrong(&annotate_spec, "a style is att or intel", args.style);
+		return ap_opts_wrong(&ap_spec_annotate, "a style is att or intel", args.style);
 	return run(&args);
 }

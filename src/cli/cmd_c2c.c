@@ -35,7 +35,9 @@ struct c2c_args {
 
 /* clang-format off */
 static const struct ap_opt c2c_opts[] = {
+	GROUP("What is sampled"),
 	AP_MEM_RECORD_OPTS,
+	GROUP("The report"),
 	INPUT,
 	FORCE,
 	{ 0, "line-size", AP_OPT_UINT, offsetof(struct c2c_args, line_size), NULL, "bytes", "report: of a line (default 64)", false },
@@ -46,11 +48,13 @@ static const struct ap_opt c2c_opts[] = {
 	FLAG('v', "verbose", record.verbose, "record: say what was not recorded"),
 	{ 0 }
 };
-/* clang-format on */
 
-static const struct ap_opt_spec c2c_spec = { COMMAND,
-					     "[options] record|report [options] [--] [command]",
-					     c2c_opts };
+const struct ap_opt_spec ap_spec_c2c = {
+	COMMAND, "[options] record|report [options] [--] [command]", c2c_opts,
+	{ { "record -- ./program", "sample lines that threads take from each other" },
+	  { "report --false-only", "show lines of which threads use different parts" } },
+};
+/* clang-format on */
 
 static const char *symbol_of(const struct ap_place *p, char *buf, size_t size)
 {
@@ -196,23 +200,24 @@ int ap_cmd_c2c(int argc, char **argv)
 	int rest, status;
 	bool records;
 
-	if (!ap_opts_begin(&c2c_spec, &a, argc, argv, &rest, &status))
+	if (!ap_opts_begin(&ap_spec_c2c, &a, argc, argv, &rest, &status))
 		return status;
 	if (rest >= argc ||
 	    (strcmp(argv[rest], "record") != 0 && strcmp(argv[rest], "report") != 0))
-		return ap_opts_wrong(&c2c_spec, "needs record or report",
+		return ap_opts_wrong(&ap_spec_c2c, "needs record or report",
 				     rest < argc ? argv[rest] : NULL);
 	records = !strcmp(argv[rest], "record");
 	argc -= rest;
 	argv += rest;
-	if (!ap_opts_begin(&c2c_spec, &a, argc, argv, &rest, &status))
+	if (!ap_opts_begin(&ap_spec_c2c, &a, argc, argv, &rest, &status))
 		return status;
 	if (a.line_size < 8 || a.line_size > 4096 || a.line_size & (a.line_size - 1))
-		return ap_opts_wrong(&c2c_spec, "--line-size is a power of two, 8 to 4096", NULL);
+		return ap_opts_wrong(&ap_spec_c2c, "--line-size is a power of two, 8 to 4096",
+				     NULL);
 	if (!records && rest < argc)
-		return ap_opts_wrong(&c2c_spec, "report takes no argument", argv[rest]);
+		return ap_opts_wrong(&ap_spec_c2c, "report takes no argument", argv[rest]);
 	if (records && rest >= argc && !a.record.pid)
-		return ap_opts_wrong(&c2c_spec, "no command to record", NULL);
+		return ap_opts_wrong(&ap_spec_c2c, "no command to record", NULL);
 	a.record.with_cpu = true;
 	return records ? ap_mem_record(&a.record, EVENTS, argv + rest) : report(&a);
 }

@@ -49,13 +49,10 @@ static int opt_compute(void *args, const char *value, char *why)
 #define OPT_ARGS  struct diff_args
 #define AT(field) offsetof(OPT_ARGS, field)
 static const struct ap_opt diff_opts[] = {
-	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys",
-	  "tell entries apart by these: comm dso symbol (dso,symbol)", false },
-	{ 'c', "compute", AP_OPT_CALL, 0, opt_compute, "how",
-	  "delta-abs, delta, ratio, or wdiff:W1,W2 (periods times these weights)", false },
-	{ 'p', "period", AP_OPT_FLAG, AT(diff.periods), NULL, NULL, "show periods too", false },
-	{ 'F', "formula", AP_OPT_FLAG, AT(diff.formula), NULL, NULL,
-	  "show how changes were computed", false },
+	GROUP("Input"),
+	FORCE,
+	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
+	GROUP("What is compared"),
 	{ 'C', "comms", AP_OPT_STR, AT(filter.comms), NULL, "names", "only these commands", false },
 	{ 'd', "dsos", AP_OPT_STR, AT(filter.dsos), NULL, "files", "only code of these files",
 	  false },
@@ -67,18 +64,30 @@ static const struct ap_opt diff_opts[] = {
 	  "only from start,stop in seconds, 10%-20% or 10%/2 of each file", false },
 	{ 'b', "baseline-only", AP_OPT_FLAG, AT(diff.baseline_only), NULL, NULL,
 	  "leave out what is in one file only", false },
+	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys",
+	  "tell entries apart by these: comm dso symbol (dso,symbol)", false },
 	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
 	  "show names as the linker knows them", false },
-	FORCE,
-	TAKEN,
-	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
+	GROUP("How it is shown"),
+	{ 'c', "compute", AP_OPT_CALL, 0, opt_compute, "how",
+	  "delta-abs, delta, ratio, or wdiff:W1,W2 (periods times these weights)", false },
+	{ 'p', "period", AP_OPT_FLAG, AT(diff.periods), NULL, NULL, "show periods too", false },
+	{ 'F', "formula", AP_OPT_FLAG, AT(diff.formula), NULL, NULL,
+	  "show how changes were computed", false },
 	{ 'q', "quiet", AP_OPT_FLAG, AT(quiet), NULL, NULL, "leave out event names and headings",
 	  false },
+	TAKEN,
 	{ 0 }
 };
 #undef AT
 
-static const struct ap_opt_spec diff_spec = { COMMAND, "[options] [before] [after]", diff_opts };
+/* clang-format off */
+const struct ap_opt_spec ap_spec_diff = {
+	COMMAND, "[options] [before] [after]", diff_opts,
+	{ { "perf.data.old perf.data", "show what became more and what less" },
+	  { "-c ratio -s symbol", "as ratios, by functions (perf.data.old, perf.data)" } },
+};
+/* clang-format on */
 
 /* One file, read whole. */
 struct diff_side {
@@ -217,11 +226,11 @@ int ap_cmd_diff(int argc, char **argv)
 	struct diff_args args = { 0 };
 	int rest, status, n;
 
-	if (!ap_opts_begin_mixed(&diff_spec, &args, &argc, argv, &rest, &status))
+	if (!ap_opts_begin_mixed(&ap_spec_diff, &args, &argc, argv, &rest, &status))
 		return status;
 	n = argc - rest;
 	if (n > 2)
-		return ap_opts_wrong(&diff_spec, "compares two files", argv[rest + 2]);
+		return ap_opts_wrong(&ap_spec_diff, "compares two files", argv[rest + 2]);
 	/* one file is the later one */
 	if (n >= 1)
 		path[n == 1] = argv[rest];

@@ -33,7 +33,13 @@ static const struct ap_opt doctor_opts[] = {
 	{ 0 },
 };
 
-static const struct ap_opt_spec doctor_spec = { COMMAND, "[-q]", doctor_opts };
+/* clang-format off */
+const struct ap_opt_spec ap_spec_doctor = {
+	COMMAND, "[-q]", doctor_opts,
+	{ { "", "say of each thing whether it works here" },
+	  { "-q", "say only what does not" } },
+};
+/* clang-format on */
 
 static const char *const marks[] = { "ok", "less", "NO" };
 
@@ -118,10 +124,10 @@ int ap_cmd_doctor(int argc, char **argv)
 	bool more = true;
 	int rest, status;
 
-	if (!ap_opts_begin(&doctor_spec, &args, argc, argv, &rest, &status))
+	if (!ap_opts_begin(&ap_spec_doctor, &args, argc, argv, &rest, &status))
 		return status;
 	if (rest < argc)
-		return ap_opts_wrong(&doctor_spec, "takes no argument", argv[rest]);
+		return ap_opts_wrong(&ap_spec_doctor, "takes no argument", argv[rest]);
 	for (unsigned int i = 0; more; i++) {
 		more = ap_doctor_check(i, &f);
 		if (!more)

@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/memory.h"
-#include "cli/options.h"
+#include "cli/opt_rows.h"
 #include "cli/profile.h"
 #include "print/print.h"
 #include "profile/data/describe.h"
@@ -19,20 +19,28 @@ struct evlist_args {
 };
 
 static const struct ap_opt evlist_opts[] = {
+	GROUP("Input"),
 	{ 'i', "input", AP_OPT_STR, offsetof(struct evlist_args, input), NULL, "file",
 	  "what to read (perf.data; - is standard input)", false },
+	{ 'f', "force", AP_OPT_FLAG, offsetof(struct evlist_args, force), NULL, NULL,
+	  "read another user's file, a FIFO or a device, too", false },
+	GROUP("How it is shown"),
 	{ 'F', "freq", AP_OPT_FLAG, offsetof(struct evlist_args, frequency), NULL, NULL,
 	  "show how often was sampled", false },
 	{ 'g', "group", AP_OPT_FLAG, offsetof(struct evlist_args, groups), NULL, NULL,
 	  "show groups as one, in braces", false },
-	{ 'f', "force", AP_OPT_FLAG, offsetof(struct evlist_args, force), NULL, NULL,
-	  "read another user's file, a FIFO or a device, too", false },
 	{ 'v', "verbose", AP_OPT_FLAG, offsetof(struct evlist_args, verbose), NULL, NULL,
 	  "show the whole attr", false },
 	{ 0 }
 };
 
-static const struct ap_opt_spec evlist_spec = { COMMAND, "[options]", evlist_opts };
+/* clang-format off */
+const struct ap_opt_spec ap_spec_evlist = {
+	COMMAND, "[options]", evlist_opts,
+	{ { "", "list the events of perf.data" },
+	  { "-v -i other.data", "the same of another file, with all of each attr" } },
+};
+/* clang-format on */
 
 static void print_event(const struct evlist_args *a, const struct ap_data_event *ev)
 {
@@ -74,10 +82,10 @@ int ap_cmd_evlist(int argc, char **argv)
 	struct ap_data *d;
 	int rest, status;
 
-	if (!ap_opts_begin(&evlist_spec, &args, argc, argv, &rest, &status))
+	if (!ap_opts_begin(&ap_spec_evlist, &args, argc, argv, &rest, &status))
 		return status;
 	if (rest < argc)
-		return ap_opts_wrong(&evlist_spec, "takes no argument", argv[rest]);
+		return ap_opts_wrong(&ap_spec_evlist, "takes no argument", argv[rest]);
 	d = ap_profile_open(COMMAND, args.input, args.force);
 	if (!d)
 		return AP_EXIT_FAILURE;

@@ -13,6 +13,7 @@
 #include "cli/opt_rows.h"
 #include "cli/outfile.h"
 #include "cli/profile.h"
+#include "cli/version.h"
 #include "print/print.h"
 #include "profile/export/export.h"
 
@@ -57,23 +58,30 @@ static int opt_weight(void *args, const char *value, char *why)
 
 /* clang-format off */
 static const struct ap_opt export_opts[] = {
+	GROUP("Input"),
+	STR('i', "input", input, "file", "read this profile (default perf.data); -: standard input"),
 	STR('e', "event", event, "event", "this event (a name, or its number from 1) where the file has several"),
+	FLAG(0, "force", force, "read another user's file, a FIFO or a device, too"),
+	GROUP("What is written"),
 	{ .letter = 'f', .name = "format", .type = AP_OPT_CALL, .call = opt_format, .value = "format",
 	  .help = "flamegraph, collapsed, speedscope, firefox, pprof, callgrind or cachegrind" },
-	FLAG(0, "force", force, "read another user's file, a FIFO or a device, too"),
-	STR('i', "input", input, "file", "read this profile (default perf.data); -: standard input"),
-	STR('o', "output", output, "file", "write this file; -: standard output"),
-	FLAG(0, "no-demangle", no_demangle, "names of functions as they stand in the file"),
-	FLAG(0, "no-inline", no_inline, "functions that were expanded are no frames of their own"),
-	FLAG('q', "quiet", quiet, "do not say what was written"),
-	STR(0, "title", title, "text", "title of the profile (default: the command line)"),
 	{ .name = "weight", .type = AP_OPT_CALL, .call = opt_weight, .value = "what",
 	  .help = "period: events that samples stand for (default); samples: their number" },
+	FLAG(0, "no-demangle", no_demangle, "names of functions as they stand in the file"),
+	FLAG(0, "no-inline", no_inline, "functions that were expanded are no frames of their own"),
+	STR(0, "title", title, "text", "title of the profile (default: the command line)"),
+	GROUP("Output"),
+	STR('o', "output", output, "file", "write this file; -: standard output"),
+	FLAG('q', "quiet", quiet, "do not say what was written"),
 	{ 0 }
 };
-/* clang-format on */
 
-static const struct ap_opt_spec export_spec = { "anyperf export", "[options]", export_opts };
+const struct ap_opt_spec ap_spec_export = {
+	"anyperf export", "[options]", export_opts,
+	{ { "-f flamegraph -o flame.html", "make a flame graph, as a page" },
+	  { "-f speedscope -o profile.json", "make a file for speedscope" } },
+};
+/* clang-format on */
 
 /* What was recorded, in one line. */
 static char *title_of(struct ap_data *data, const char *fallback)
@@ -222,7 +230,7 @@ static int export_data(const struct export_args *a, struct ap_data *data)
 						   .complain = ap_profile_complain };
 	struct ap_stacks stacks;
 	struct ap_export x = {
-		.stacks = &stacks, .data = data, .weight = a->weight, .version = AP_VERSION
+		.stacks = &stacks, .data = data, .weight = a->weight, .version = ap_version
 	};
 	int ret = ap_stacks_read(&stacks, data, &options), status = AP_EXIT_FAILURE;
 	char *title;
@@ -254,13 +262,13 @@ int ap_cmd_export(int argc, char **argv)
 	struct ap_data *data;
 	int rest, status;
 
-	if (!ap_opts_begin(&export_spec, &a, argc, argv, &rest, &status))
+	if (!ap_opts_begin(&ap_spec_export, &a, argc, argv, &rest, &status))
 		return status;
 	if (rest < argc)
-		return ap_opts_wrong(&export_spec, "give the file by -i", argv[rest]);
+		return ap_opts_wrong(&ap_spec_export, "give the file by -i", argv[rest]);
 	a.format = format_of(&a);
 	if (a.output && ends_with(a.output, ".json") && !strcmp(a.format->name, DEFAULT_FORMAT))
-		return ap_opts_wrong(&export_spec, "say which JSON by -f: speedscope or firefox",
+		return ap_opts_wrong(&ap_spec_export, "say which JSON by -f: speedscope or firefox",
 				     a.output);
 	data = ap_profile_open("anyperf export", a.input, a.force);
 	if (!data)

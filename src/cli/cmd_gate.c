@@ -19,6 +19,7 @@
 #include "cli/outfile.h"
 #include "cli/stat.h"
 #include "cli/stat_count.h"
+#include "cli/version.h"
 #include "linux/run/run.h"
 #include "print/print.h"
 #include "profile/data/origin.h"
@@ -103,37 +104,44 @@ static int opt_repeat(void *args, const char *value, char *why)
 
 /* clang-format off */
 static const struct ap_opt gate_opts[] = {
+	GROUP("Limits"),
 	STR('b', "baseline", baseline, "file", "the counts to hold against; 'gate record' writes it"),
 	CALL('m', "max", opt_max, "limits", "event=limit,...: +0.5%, +1000, 0 (no change), -1% (must improve)"),
-	CALL('e', "event", opt_events, "event", "with record: events to count (default " DEFAULT_EVENTS ")"),
-	CALL('r', "repeat", opt_repeat, "n", "repeat the command, and take the means"),
 	{ 0, "functions", AP_OPT_MAYBE, 0, opt_functions, "n", "name the functions that changed most (10); with record: prepare for it", false },
+	FLAG(0, "any-command", any_command, "compare with a baseline that is of another command, too"),
+	GROUP("What is counted"),
+	CALL('e', "event", opt_events, "event", "with record: events to count (default " DEFAULT_EVENTS ")"),
+	FLAG('i', "no-inherit", run.no_inherit, "count the first process only, not its children"),
+	GROUP("The run"),
+	CALL('r', "repeat", opt_repeat, "n", "repeat the command, and take the means"),
+	FLAG(0, "ignore-status", ignore_status, "a command that ends with another status than 0 counts too"),
+	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the command's environment, not in ours"),
+	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
+	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
+	GROUP("Output"),
 	STR(0, "json", json, "file", "write the verdict as JSON (-: to standard output)"),
 	STR(0, "markdown", markdown, "file", "write the verdict as Markdown (-: to standard output)"),
 	FLAG(0, "github-summary", summary, "add the Markdown to the file that $" SUMMARY_VAR " names"),
-	FLAG('i', "no-inherit", run.no_inherit, "count the first process only, not its children"),
-	FLAG(0, "ignore-status", ignore_status, "a command that ends with another status than 0 counts too"),
-	FLAG(0, "any-command", any_command, "compare with a baseline that is of another command, too"),
+	GROUP("Engine and models"),
+	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
+	CODE_CACHE,
 	DETERMINISTIC,
 	FLAG(0, "no-deterministic", not_deterministic, "random addresses and bytes, as programs have them"),
 	FIRST(0, "machine", opt_machine, "name", "model this machine (default: the baseline's); see 'anyperf help stat'"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
-	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
-	CODE_CACHE,
-	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the command's environment, not in ours"),
-	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
-	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
 	{ 0 }
+};
+
+const struct ap_opt_spec ap_spec_gate = {
+	"anyperf gate", "[record] --baseline <file> [options] [--] command [args]", gate_opts,
+	{ { "record --baseline perf.json -- ./bench", "write down what the command counts now" },
+	  { "--baseline perf.json --max instructions=+0.5% -- ./bench", "fail when it grows by more than half a percent" } },
 };
 /* clang-format on */
 
-static const struct ap_opt_spec gate_spec = {
-	"anyperf gate", "[record] --baseline <file> [options] [--] command [args]", gate_opts
-};
-
 static int usage(const char *text)
 {
-	(void)ap_opts_wrong(&gate_spec, text, NULL);
+	(void)ap_opts_wrong(&ap_spec_gate, text, NULL);
 	return -1;
 }
 
@@ -181,7 +189,7 @@ static void describe(const struct gate_args *args, const struct ap_stat *st,
 	char name[64], cpu[512];
 	u64 id = ap_run_machine_id(&args->run, name, sizeof(name));
 
-	g->version = ap_xstrdup(AP_VERSION);
+	g->version = ap_xstrdup(ap_version);
 	g->command = ap_xstrndup(st->title + 1, strlen(st->title) - 2); /* without its quotes */
 	g->machine = ap_xstrdup(args->machine ? args->machine : name);
 	g->machine_id = ap_xasprintf("%016" PRIx64, id);
@@ -542,7 +550,7 @@ static int parse(struct gate_args *args, int argc, char **argv, int *status)
 	args->record = argc > 1 && !strcmp(argv[1], "record");
 	argc -= args->record;
 	argv += args->record;
-	if (!ap_opts_begin(&gate_spec, args, argc, argv, &rest, status))
+	if (!ap_opts_begin(&ap_spec_gate, args, argc, argv, &rest, status))
 		return -1;
 	*status = AP_EXIT_USAGE;
 	args->run.argv = rest < argc ? argv + rest : NULL;

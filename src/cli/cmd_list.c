@@ -35,18 +35,20 @@ static int list_machine(void *args, const char *value, char *why)
 }
 
 static const struct ap_opt list_opts[] = {
+	GROUP("Output"),
 	{ 'x', "field-separator", AP_OPT_STR, offsetof(struct list_args, separator), NULL, "sep",
 	  "print fields separated by this: name, other name, kind, encoding, meaning", false },
 	{ 'j', "json", AP_OPT_FLAG, offsetof(struct list_args, is_json), NULL, NULL,
 	  "print an array of objects, with perf's keys and the kind", false },
+	/* perf's; all is told of each event, and none is deprecated */
+	{ 0, "raw-dump", AP_OPT_FLAG, offsetof(struct list_args, raw_dump), NULL, NULL,
+	  "print names alone, in one line", false },
+	GROUP("What is listed"),
 	{ 0, "metric-file", AP_OPT_STR, offsetof(struct list_args, metric_file), NULL, "file",
 	  "with metrics: also those of this file", false },
 	CPU_ID,
 	{ 0, "machine", AP_OPT_CALL, 0, list_machine, "name",
 	  "print that machine, built in, host or a file, as a file to edit", false },
-	/* perf's; all is told of each event, and none is deprecated */
-	{ 0, "raw-dump", AP_OPT_FLAG, offsetof(struct list_args, raw_dump), NULL, NULL,
-	  "print names alone, in one line", false },
 	TAKEN_FLAG('d', "desc"),
 	TAKEN_FLAG('v', "long-desc"),
 	TAKEN_FLAG(0, "no-desc"),
@@ -56,10 +58,13 @@ static const struct ap_opt list_opts[] = {
 	{ 0 }
 };
 
-static const struct ap_opt_spec list_spec = {
-	"anyperf list", "[options] [hw|sw|cache|raw|tracepoint|breakpoint|metrics|pattern]...",
-	list_opts
+/* clang-format off */
+const struct ap_opt_spec ap_spec_list = {
+	"anyperf list", "[options] [hw|sw|cache|raw|tracepoint|breakpoint|metrics|pattern]...", list_opts,
+	{ { "cache", "list the events of caches" },
+	  { "'syscalls:*open*'", "list the tracepoints that match" } },
 };
+/* clang-format on */
 
 enum section {
 	SECTION_HW,
@@ -299,7 +304,9 @@ static void print_metric(struct listing *l, const struct ap_metric *m)
 {
 	const char *sep = l->sep;
 
-	if (l->is_json)
+	if (l->names_only)
+		ap_print(stdout, "%s ", m->name);
+	else if (l->is_json)
 		print_metric_json(l, m);
 	else if (sep)
 		ap_print_fields(stdout, sep, "%s\t%s\t%s\t%s\t%s\n", m->name, m->unit, m->groups,
@@ -312,7 +319,7 @@ static void print_metric(struct listing *l, const struct ap_metric *m)
 static int list_metrics(const struct list_args *args, struct listing *l)
 {
 	struct ap_metric_table t = { 0 };
-	const bool has_text = !l->sep && !l->is_json;
+	const bool has_text = !l->sep && !l->is_json && !l->names_only;
 	const char *path = args->metric_file;
 	char why[400];
 	int ret = ap_metrics_builtin(&t, why, sizeof(why));
@@ -374,7 +381,7 @@ int ap_cmd_list(int argc, char **argv)
 	struct listing l = { 0 };
 	int rest, status;
 
-	if (!ap_opts_begin_mixed(&list_spec, &args, &argc, argv, &rest, &status))
+	if (!ap_opts_begin_mixed(&ap_spec_list, &args, &argc, argv, &rest, &status))
 		return status;
 	if (args.has_machine) {
 		print_machine(&args.run);

@@ -50,11 +50,13 @@ static int opt_type(void *args, const char *value, char *why)
 
 /* clang-format off */
 static const struct ap_opt mem_opts[] = {
+	GROUP("What is sampled"),
 	CALL('t', "type", opt_type, "type", "load, store, or load,store (the default)"),
 	AP_MEM_RECORD_OPTS,
 	FLAG(0, "hits", hits, "record: what L1 has as well: one sample each n loads and stores, whoever answers"),
 	FLAG('p', "phys-data", record.phys, "record: physical addresses as well, where they are known"),
 	FLAG(0, "data-page-size", record.page_size, "record: the size of the datum's page"),
+	GROUP("The report"),
 	INPUT,
 	FORCE,
 	STR('s', "sort", sort, "keys", "report: tell entries apart by these: local_weight mem symbol dso symbol_daddr dso_daddr snoop tlb locked blocked, and all of anyperf report"),
@@ -62,18 +64,20 @@ static const struct ap_opt mem_opts[] = {
 	STR(0, "comms", comms, "names", "report: only these commands"),
 	STR(0, "dsos", dsos, "files", "report: only code of these files"),
 	STR('S', "symbols", symbols, "names", "report: only these functions"),
-	STR('x', "field-separator", separator, "sep", "report: between columns, without padding"),
 	FLAG('U', "hide-unresolved", known_only, "report: leave out addresses without a symbol"),
 	FLAG('D', "dump-raw-samples", dump, "report: a line for each sample instead of a table"),
+	STR('x', "field-separator", separator, "sep", "report: between columns, without padding"),
 	FLAG(0, "stdio", stdio, "report: print to standard output"),
 	FLAG('v', "verbose", record.verbose, "record: say what was not recorded; report: whole paths"),
 	{ 0 }
 };
-/* clang-format on */
 
-static const struct ap_opt_spec mem_spec = { "anyperf mem",
-					     "[options] record|report [options] [--] [command]",
-					     mem_opts };
+const struct ap_opt_spec ap_spec_mem = {
+	"anyperf mem", "[options] record|report [options] [--] [command]", mem_opts,
+	{ { "record -- ./program", "sample loads and stores that miss L1 into perf.data" },
+	  { "report --stdio -s mem,symbol", "print which functions wait for which level" } },
+};
+/* clang-format on */
 
 /*
  * What misses L1 by default; with --hits all that is read and written, of which the models say
@@ -110,10 +114,12 @@ static int record(const struct mem_args *a, char **command)
 		errno = 0;
 		least = strtoul(ldlat, &end, 10);
 		if (errno || end == ldlat || *end || *ldlat == '-' || least > LDLAT_MAX)
-			return ap_opts_wrong(&mem_spec, "--ldlat needs cycles, 0 to 65535", ldlat);
+			return ap_opts_wrong(&ap_spec_mem, "--ldlat needs cycles, 0 to 65535",
+					     ldlat);
 	}
 	if (a->hits && ldlat)
-		return ap_opts_wrong(&mem_spec, "--hits takes references of any latency: leave out",
+		return ap_opts_wrong(&ap_spec_mem,
+				     "--hits takes references of any latency: leave out",
 				     "--ldlat");
 	events = events_of(a, least);
 	status = ap_mem_record(&a->record, events, command);
@@ -173,21 +179,21 @@ int ap_cmd_mem(int argc, char **argv)
 	int rest, status;
 	bool records;
 
-	if (!ap_opts_begin(&mem_spec, &a, argc, argv, &rest, &status))
+	if (!ap_opts_begin(&ap_spec_mem, &a, argc, argv, &rest, &status))
 		return status;
 	if (rest >= argc ||
 	    (strcmp(argv[rest], "record") != 0 && strcmp(argv[rest], "report") != 0))
-		return ap_opts_wrong(&mem_spec, "needs record or report",
+		return ap_opts_wrong(&ap_spec_mem, "needs record or report",
 				     rest < argc ? argv[rest] : NULL);
 	records = !strcmp(argv[rest], "record");
 	argc -= rest;
 	argv += rest;
 	/* options may stand on either side of the word, as with perf */
-	if (!ap_opts_begin(&mem_spec, &a, argc, argv, &rest, &status))
+	if (!ap_opts_begin(&ap_spec_mem, &a, argc, argv, &rest, &status))
 		return status;
 	if (!records && rest < argc)
-		return ap_opts_wrong(&mem_spec, "report takes no argument", argv[rest]);
+		return ap_opts_wrong(&ap_spec_mem, "report takes no argument", argv[rest]);
 	if (records && rest >= argc && !a.record.pid)
-		return ap_opts_wrong(&mem_spec, "no command to record", NULL);
+		return ap_opts_wrong(&ap_spec_mem, "no command to record", NULL);
 	return records ? record(&a, argv + rest) : report(&a);
 }

@@ -20,7 +20,7 @@
 #include "cli/commands.h"
 #include "cli/engine_opts.h"
 #include "cli/memory.h"
-#include "cli/options.h"
+#include "cli/opt_rows.h"
 #include "cli/outfile.h"
 #include "cli/perfex_event.h"
 #include "cli/perfex_ppc.h"
@@ -86,42 +86,38 @@ static int opt_pebs_matrix(void *args, const char *value, char *why)
 				AP_OPT_WHY);
 }
 
-#define FLAG(l, n, f, h)                                                                           \
-	{                                                                                          \
-		.letter = (l), .name = (n), .type = AP_OPT_FLAG,                                   \
-		.offset = offsetof(struct perfex_args, f), .help = (h)                             \
-	}
-#define CALL(l, n, c, v, h)                                                                        \
-	{                                                                                          \
-		.letter = (l), .name = (n), .type = AP_OPT_CALL, .call = (c), .value = (v),        \
-		.help = (h)                                                                        \
-	}
+#define OPT_ARGS struct perfex_args
 
 /* clang-format off */
 static const struct ap_opt perfex_opts[] = {
+	GROUP("What the CPU has"),
+	CALL(0, "cpu", opt_cpu, "name", "the CPU: p5 p6 piii k7 k8 p4 c3 core2 nehalem generic ... (default k8); 604 750 7400 7450 ..."),
 	FLAG('i', "info", info, "print what the CPU and its counters are"),
 	FLAG('l', "list", list, "list the CPU's events"),
 	FLAG('L', "long-list", long_list, "the same, with their codes"),
+	GROUP("Events"),
 	CALL('e', "event", opt_event, "event", "evntsel[/escr][@pmc], or an event's name; numbers are hexadecimal"),
 	{ .letter = 'd', .name = "decimal", .type = AP_OPT_MAYBE, .call = opt_decimal, .help = "numbers of the events that follow are as in C" },
 	{ .letter = 'x', .name = "hex", .type = AP_OPT_MAYBE, .call = opt_hex, .help = "they are hexadecimal, without a warning" },
-	{ .letter = 'o', .name = "output", .type = AP_OPT_STR, .offset = offsetof(struct perfex_args, output), .value = "file", .help = "write the sums to this file" },
-	CALL(0, "cpu", opt_cpu, "name", "the CPU: p5 p6 piii k7 k8 p4 c3 core2 nehalem generic ... (default k8); 604 750 7400 7450 ..."),
-	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	CALL(0, "p4_pebs_enable", opt_pebs_enable, "value", "PEBS_ENABLE of a P4"),
 	CALL(0, "p4pe", opt_pebs_enable, "value", "the same"),
 	CALL(0, "p4_pebs_matrix_vert", opt_pebs_matrix, "value", "PEBS_MATRIX_VERT of a P4"),
 	CALL(0, "p4pmv", opt_pebs_matrix, "value", "the same"),
 	CALL(0, "nhlm_offcore_rsp_0", opt_pebs_enable, "value", "OFFCORE_RSP_0 of a Nehalem"),
 	CALL(0, "nhlm_offcore_rsp_1", opt_pebs_matrix, "value", "OFFCORE_RSP_1 of a Westmere; no counter here needs it"),
+	GROUP("The run"),
+	{ .letter = 'o', .name = "output", .type = AP_OPT_STR, .offset = offsetof(struct perfex_args, output), .value = "file", .help = "write the sums to this file" },
+	FLAG(0, "deterministic", run.deterministic, "fixed addresses and random bytes: runs count alike"),
 	{ .name = "inside", .type = AP_OPT_FLAG, .offset = offsetof(struct perfex_args, is_inside), .help = "in a session", .hidden = true },
 	{ 0 }
 };
-/* clang-format on */
 
-static const struct ap_opt_spec perfex_spec = {
-	"anyperf perfex", "[-e event].. [options] [--] command [args] | -i | -l | -L", perfex_opts
+const struct ap_opt_spec ap_spec_perfex = {
+	"anyperf perfex", "[-e event].. [options] [--] command [args] | -i | -l | -L", perfex_opts,
+	{ { "-i", "tell which CPU and counters there are" },
+	  { "-e RETIRED_INSTRUCTIONS -- ls", "count an event of that CPU" } },
 };
+/* clang-format on */
 
 /* --- the descriptor's way from the child to us */
 
@@ -338,7 +334,7 @@ static int with_ppc(struct perfex_args *args, char *const *argv)
 	if (args->list || args->long_list)
 		return ap_perfex_ppc_list(stdout, args->ppc, args->long_list);
 	if (args->control.pebs_enable || args->control.pebs_matrix_vert)
-		return ap_opts_wrong(&perfex_spec, "a PowerPC has no PEBS and no OFFCORE_RSP",
+		return ap_opts_wrong(&ap_spec_perfex, "a PowerPC has no PEBS and no OFFCORE_RSP",
 				     NULL);
 	args->run.argv = argv;
 	return ap_perfex_ppc_measure(&args->run, args->ppc, &args->control, args->output);
@@ -352,11 +348,11 @@ int ap_cmd_perfex(int argc, char **argv)
 	bool is_told;
 	int rest, status;
 
-	if (!ap_opts_begin(&perfex_spec, &args, argc, argv, &rest, &status))
+	if (!ap_opts_begin(&ap_spec_perfex, &args, argc, argv, &rest, &status))
 		return status;
 	is_told = args.info || args.list || args.long_list;
 	if (rest >= argc && !is_told)
-		return ap_opts_wrong(&perfex_spec, "no command to run", NULL);
+		return ap_opts_wrong(&ap_spec_perfex, "no command to run", NULL);
 	if (args.ppc)
 		return with_ppc(&args, argv + rest);
 	return args.is_inside ? inside(&args, argv + rest) : in_session(&args, argc, argv);

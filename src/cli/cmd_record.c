@@ -28,95 +28,106 @@
 
 /* clang-format off */
 static const struct ap_opt record_table[] = {
-	FLAG('a', "all-cpus", system_wide, "all tasks of the session, and the CPU in each sample"),
-	CALL('b', "branch-any", record_opt_any_branch, NULL, "sample the branches before each sample"),
-	FLAG('B', "no-buildid", no_build_ids, "write no build ids"),
-	CALL('c', "count", record_opt_count, "n", "one sample each n events"),
-	STR('C', "cpu", cpus, "list", "only on these CPUs (0-2,5)"),
-	FLAG('d', "data", data, "sample data addresses"),
-	CALL('D', "delay", record_opt_delay, "ms", "begin so many milliseconds after the start; -1: disabled"),
+	GROUP("Events"),
 	CALL('e', "event", record_opt_event, "event", "events to sample, separated by commas; see 'anyperf list'"),
+	CALL('c', "count", record_opt_count, "n", "one sample each n events"),
 	CALL('F', "freq", record_opt_freq, "freq", "samples per second, or max (default 4000)"),
-	CALL('g', "graph", record_opt_graph, NULL, "sample callchains, by frame pointers"),
+	FLAG(0, "strict-freq", strict_freq, "fail where -F asks for more than is allowed"),
+	CALL(0, "filter", record_opt_trace_filter, "expression", "of the tracepoints of the -e before it only what matches"),
+	FLAG(0, "group", grouped, "all events are one group"),
+	FLAG(0, "all-user", user_only, "user mode only"),
+	FLAG(0, "all-kernel", kernel_only, "kernel mode only"),
+	GROUP("What is sampled"),
+	CALL('p', "pid", record_opt_pid, "pid", "these running processes, separated by commas"),
+	CALL('t', "tid", record_opt_tid, "tid", "these running threads, separated by commas"),
+	FLAG('a', "all-cpus", system_wide, "all tasks of the session, and the CPU in each sample"),
+	STR('C', "cpu", cpus, "list", "only on these CPUs (0-2,5)"),
 	STR('G', "cgroup", cgroups, "names", "with -a: the cgroup of each event, or one for all"),
 	FLAG('i', "no-inherit", no_inherit, "the first process only, not its children"),
-	MAYBE('I', "intr-regs", record_opt_intr_regs, "list", "sample these registers where the event happened (default all)"),
-	CALL('j', "branch-filter", record_opt_filter, "list", "branches of these kinds: any,any_call,any_ret,cond,ind_jmp,u ..."),
-	CALL('k', "clockid", record_opt_clock, "clock", "time of this clock: monotonic, monotonic_raw, realtime ..."),
-	FLAG('n', "no-samples", no_samples, "no samples, only what else is recorded"),
-	CALL('r', "realtime", record_opt_priority, "prio", "read rings with this real-time priority (SCHED_FIFO)"),
-	CALL('m', "mmap-pages", record_opt_pages, "n", "pages of a ring, or a size with K, M or G (default 512K)"),
-	FLAG('N', "no-buildid-cache", no_cache, "(always: no cache of build ids is written)"),
-	STR('o', "output", output, "file", "write this file (default perf.data); -: a stream to standard output"),
-	CALL('p', "pid", record_opt_pid, "pid", "these running processes, separated by commas"),
-	FLAG('P', "period", with_period, "write the period of each sample"),
-	FLAG('q', "quiet", quiet, "print nothing at the end but what was lost"),
-	FLAG('R', "raw-samples", raw, "sample raw records of tracepoints"),
-	FLAG('s', "stat", per_thread_counts, "write the count of each thread when it ends"),
-	CALL('t', "tid", record_opt_tid, "tid", "these running threads, separated by commas"),
-	FLAG('T', "timestamp", timestamps, "(always: each sample has its time)"),
-	FLAG('v', "verbose", verbose, "say what was not recorded, and why"),
+	FLAG(0, "per-thread", no_inherit, "as --no-inherit: a ring per thread"),
+	GROUP("What is in a sample"),
+	CALL('g', "graph", record_opt_graph, NULL, "sample callchains, by frame pointers"),
+	CALL(0, "call-graph", record_opt_chain, "mode", "callchains by fp, dwarf[,size] or lbr"),
+	FLAG(0, "user-callchains", user_chains, "callchains of user mode only"),
+	FLAG(0, "kernel-callchains", kernel_chains, "callchains of the kernel only"),
+	FLAG('d', "data", data, "sample data addresses"),
+	FLAG(0, "phys-data", with_phys, "sample physical data addresses"),
+	FLAG(0, "data-page-size", with_data_page, "sample the page size of data"),
+	FLAG(0, "code-page-size", with_code_page, "sample the page size of code"),
 	FLAG('W', "weight", with_weight, "sample weights"),
-	MAYBE('z', "compression-level", record_opt_level, "n", "compress records with zstd (1 fast, 22 small)"),
-	MAYBE(0, "aio", record_opt_ignored, "n", "(the file is written while the command runs, in any case)"),
-	CALL(0, "affinity", record_opt_affinity, "how", "(one thread reads all rings)"),
+	FLAG(0, "transaction", with_transaction, "sample transaction flags"),
+	CALL('b', "branch-any", record_opt_any_branch, NULL, "sample the branches before each sample"),
+	CALL('j', "branch-filter", record_opt_filter, "list", "branches of these kinds: any,any_call,any_ret,cond,ind_jmp,u ..."),
+	MAYBE('I', "intr-regs", record_opt_intr_regs, "list", "sample these registers where the event happened (default all)"),
+	MAYBE(0, "user-regs", record_opt_user_regs, "list", "sample these registers of user mode (default all)"),
+	FLAG('P', "period", with_period, "write the period of each sample"),
+	FLAG(0, "sample-cpu", with_cpu, "sample the CPU"),
+	FLAG(0, "sample-identifier", with_identifier, "sample the identifier of the event"),
+	FLAG('R', "raw-samples", raw, "sample raw records of tracepoints"),
+	FLAG('T', "timestamp", timestamps, "(always: each sample has its time)"),
+	CALL('k', "clockid", record_opt_clock, "clock", "time of this clock: monotonic, monotonic_raw, realtime ..."),
+	FLAG('s', "stat", per_thread_counts, "write the count of each thread when it ends"),
+	FLAG('n', "no-samples", no_samples, "no samples, only what else is recorded"),
+	GROUP("What else is recorded"),
+	FLAG(0, "switch-events", with_switches, "records of context switches"),
+	FLAG(0, "namespaces", with_namespaces, "records of namespaces"),
 	FLAG(0, "all-cgroups", with_cgroups, "records of cgroups, and the cgroup in each sample"),
-	FLAG(0, "all-kernel", kernel_only, "kernel mode only"),
-	FLAG(0, "all-user", user_only, "user mode only"),
-	FLAG(0, "buildid-all", ignored, "(always: build ids of all files whose code was mapped)"),
+	CALL(0, "synth", record_opt_synth, "what", "of what runs already record no, all, or of task,mmap,cgroup"),
+	FLAG('B', "no-buildid", no_build_ids, "write no build ids"),
 	FLAG(0, "buildid-mmap", mmap_build_ids, "build ids in records of mappings"),
+	FLAG(0, "buildid-all", ignored, "(always: build ids of all files whose code was mapped)"),
+	GROUP("The run"),
+	CALL('D', "delay", record_opt_delay, "ms", "begin so many milliseconds after the start; -1: disabled"),
+	STR(0, "control", control, "spec", "take commands: fd:<fd>[,<fd>] or fifo:<path>[,<path>]"),
+	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the command's environment, not in ours"),
+	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
+	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
+	FLAG(0, "dry-run", dry_run, "see whether the options are right, and do nothing"),
+	GROUP("Output"),
+	STR('o', "output", output, "file", "write this file (default perf.data); -: a stream to standard output"),
+	MAYBE('z', "compression-level", record_opt_level, "n", "compress records with zstd (1 fast, 22 small)"),
+	CALL(0, "max-size", record_opt_max_size, "size", "end when the file has this size"),
+	MAYBE(0, "switch-output", record_opt_switch, "when", "begin a new file at SIGUSR2, or at a size (10M) or time (5s)"),
+	{ 0, "switch-max-files", AP_OPT_UINT, offsetof(struct record_opts, switch_files), NULL, "n", "with --switch-output: keep the last n files", false },
+	FLAG(0, "timestamp-filename", dated, "put the time into the file's name"),
+	FLAG(0, "overwrite", overwrite, "keep the newest samples only: what a ring has at the end, or at --switch-output"),
+	CALL('m', "mmap-pages", record_opt_pages, "n", "pages of a ring, or a size with K, M or G (default 512K)"),
+	FLAG(0, "no-buffering", no_buffering, "write each record when it comes"),
+	CALL('r', "realtime", record_opt_priority, "prio", "read rings with this real-time priority (SCHED_FIFO)"),
+	FLAG('q', "quiet", quiet, "print nothing at the end but what was lost"),
+	FLAG('v', "verbose", verbose, "say what was not recorded, and why"),
+	GROUP("Engine and models"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	CODE_CACHE,
-	CALL(0, "call-graph", record_opt_chain, "mode", "callchains by fp, dwarf[,size] or lbr"),
-	STR(0, "control", control, "spec", "take commands: fd:<fd>[,<fd>] or fifo:<path>[,<path>]"),
-	FLAG(0, "code-page-size", with_code_page, "sample the page size of code"),
 	CPU_ID,
-	FLAG(0, "data-page-size", with_data_page, "sample the page size of data"),
 	DETERMINISTIC,
 	FIRST(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
 	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 24; with --deterministic, -d, -b and the like 1)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
-	CALL(0, "max-size", record_opt_max_size, "size", "end when the file has this size"),
-	FLAG(0, "dry-run", dry_run, "see whether the options are right, and do nothing"),
-	FLAG(0, "exclude-perf", ignored, "(always: anyperf itself is not recorded)"),
-	CALL(0, "filter", record_opt_trace_filter, "expression", "of the tracepoints of the -e before it only what matches"),
-	FLAG(0, "group", grouped, "all events are one group"),
-	FLAG(0, "kernel-callchains", kernel_chains, "callchains of the kernel only"),
-	CALL(0, "mmap-flush", record_opt_any_number, "n", "(rings are read when half full, and ten times a second)"),
-	FLAG(0, "namespaces", with_namespaces, "records of namespaces"),
-	FLAG(0, "no-bpf-event", ignored, "(always: the kernel's BPF programs are not recorded)"),
-	FLAG(0, "no-buffering", no_buffering, "write each record when it comes"),
-	CALL(0, "num-thread-synthesize", record_opt_any_number, "n", "(one thread looks at what runs already)"),
-	FLAG(0, "overwrite", overwrite, "keep the newest samples only: what a ring has at the end, or at --switch-output"),
-	FLAG(0, "per-thread", no_inherit, "as --no-inherit: a ring per thread"),
-	CALL(0, "proc-map-timeout", record_opt_any_number, "ms", "(mappings of what runs already are read to their end)"),
-	FLAG(0, "phys-data", with_phys, "sample physical data addresses"),
-	FLAG(0, "sample-cpu", with_cpu, "sample the CPU"),
-	FLAG(0, "sample-identifier", with_identifier, "sample the identifier of the event"),
 	AP_TEST_OPTIONS
-	{ 0, "tick", AP_OPT_UINT, offsetof(struct record_opts, tick_ms), NULL, "ms", "for anyperf top: write so often, and say nothing of a file", true },
-	FLAG(0, "strict-freq", strict_freq, "fail where -F asks for more than is allowed"),
-	FLAG(0, "switch-events", with_switches, "records of context switches"),
-	{ 0, "switch-max-files", AP_OPT_UINT, offsetof(struct record_opts, switch_files), NULL, "n", "with --switch-output: keep the last n files", false },
-	MAYBE(0, "switch-output", record_opt_switch, "when", "begin a new file at SIGUSR2, or at a size (10M) or time (5s)"),
-	CALL(0, "synth", record_opt_synth, "what", "of what runs already record no, all, or of task,mmap,cgroup"),
+	GROUP("perf's, done in any case or of no effect"),
+	FLAG('N', "no-buildid-cache", no_cache, "(always: no cache of build ids is written)"),
+	MAYBE(0, "aio", record_opt_ignored, "n", "(the file is written while the command runs, in any case)"),
+	CALL(0, "affinity", record_opt_affinity, "how", "(one thread reads all rings)"),
+	FLAG(0, "exclude-perf", ignored, "(always: anyperf itself is not recorded)"),
+	CALL(0, "mmap-flush", record_opt_any_number, "n", "(rings are read when half full, and ten times a second)"),
+	FLAG(0, "no-bpf-event", ignored, "(always: the kernel's BPF programs are not recorded)"),
+	CALL(0, "num-thread-synthesize", record_opt_any_number, "n", "(one thread looks at what runs already)"),
+	CALL(0, "proc-map-timeout", record_opt_any_number, "ms", "(mappings of what runs already are read to their end)"),
 	FLAG(0, "tail-synthesize", ignored, "(what runs already is told of at the beginning)"),
-	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the command's environment, not in ours"),
-	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
 	FLAG(0, "timestamp-boundary", ignored, "(always: the times of the first sample and the last)"),
-	FLAG(0, "timestamp-filename", dated, "put the time into the file's name"),
-	FLAG(0, "transaction", with_transaction, "sample transaction flags"),
-	FLAG(0, "user-callchains", user_chains, "callchains of user mode only"),
-	MAYBE(0, "user-regs", record_opt_user_regs, "list", "sample these registers of user mode (default all)"),
+	{ 0, "tick", AP_OPT_UINT, offsetof(struct record_opts, tick_ms), NULL, "ms", "for anyperf top: write so often, and say nothing of a file", true },
 	{ 'u', "uid", AP_OPT_CALL, 0, record_opt_uid, "user", "refused: says why", true },
 	{ 'S', "snapshot", AP_OPT_MAYBE, 0, record_opt_snapshot, "size", "refused: says why", true },
-	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
 	{ 0 }
 };
-/* clang-format on */
 
-static const struct ap_opt_spec record_spec = { "anyperf record", "[options] [--] [command [args]]",
-						record_table };
+const struct ap_opt_spec ap_spec_record = {
+	"anyperf record", "[options] [--] [command [args]]", record_table,
+	{ { "-g -- ./program", "sample with callchains into perf.data; 'anyperf report' shows it" },
+	  { "-e cache-misses -p 1234 --timeout 5000", "sample a running process for five seconds" } },
+};
+/* clang-format on */
 
 /* --- the command runs */
 
@@ -407,11 +418,11 @@ static int parse(struct record_opts *o, int argc, char **argv, int *status)
 	char why[AP_OPT_WHY];
 	int rest;
 
-	if (!ap_opts_begin(&record_spec, o, argc, argv, &rest, status))
+	if (!ap_opts_begin(&ap_spec_record, o, argc, argv, &rest, status))
 		return -1;
 	*status = AP_EXIT_USAGE;
 	if (rest >= argc && !o->run.ntargets) {
-		*status = ap_opts_wrong(&record_spec, "no command to record", NULL);
+		*status = ap_opts_wrong(&ap_spec_record, "no command to record", NULL);
 		return -1;
 	}
 	if (o->user_only && o->kernel_only) {
@@ -425,7 +436,7 @@ static int parse(struct record_opts *o, int argc, char **argv, int *status)
 	else if (!o->cgroups || !ap_cgroups_assign(&o->events, o->cgroups, why, sizeof(why)))
 		*why = 0;
 	if (*why) {
-		*status = ap_opts_wrong(&record_spec, why, NULL);
+		*status = ap_opts_wrong(&ap_spec_record, why, NULL);
 		return -1;
 	}
 	o->run.argv = rest < argc ? argv + rest : NULL;

@@ -132,17 +132,13 @@ static int opt_quantum(void *args, const char *value, char *why)
 #define OPT_ARGS  struct report_args
 #define AT(field) offsetof(OPT_ARGS, field)
 static const struct ap_opt report_opts[] = {
+	GROUP("Input"),
 	INPUT,
-	{ 0, "stdio", AP_OPT_FLAG, AT(show.stdio), NULL, NULL, "print to standard output", false },
-	{ 0, "tui", AP_OPT_MAYBE, 0, opt_tui, "yes|no",
-	  "show on the screen (default where standard output is a terminal)", false },
-	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys",
-	  "tell entries apart by these: comm dso symbol pid cpu srcline srcfile time trace addr weight "
-	  "local_weight symbol_size dso_size cgroup cgroup_id parent socket transaction code_page_size; of branches dso_from dso_to symbol_from symbol_to addr_from "
-	  "addr_to srcline_from srcline_to mispredict in_tx abort cycles; of references (--mem-mode) mem "
-	  "symbol_daddr dso_daddr dcacheline phys_daddr data_page_size symbol_iaddr snoop tlb locked blocked "
-	  "local_ins_lat; +key adds",
-	  false },
+	FORCE,
+	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
+	{ 0, "kallsyms", AP_OPT_STR, AT(kallsyms), NULL, "file", "kernel symbols", false },
+	OBJDUMP,
+	GROUP("What is shown"),
 	{ 'c', "comms", AP_OPT_STR, AT(filter.comms), NULL, "names", "only these commands", false },
 	{ 'd', "dsos", AP_OPT_STR, AT(filter.dsos), NULL, "files", "only code of these files",
 	  false },
@@ -153,13 +149,22 @@ static const struct ap_opt report_opts[] = {
 	FILTER_TASKS,
 	FILTER_CPUS('C'),
 	FILTER_TIME,
-	FLAG('T', "threads", threads, "also what each thread counted in all (record -s)"),
-	FLAG(0, "mem-mode", memory,
-	     "weigh references to memory by what they took (anyperf mem report)"),
-	{ 0, "percentage", AP_OPT_CALL, 0, opt_percentage, "how",
-	  "of what filters show (relative) or of all (absolute, the default)", false },
 	{ 'U', "hide-unresolved", AP_OPT_FLAG, AT(known_only), NULL, NULL,
 	  "leave out addresses without a symbol", false },
+	{ 'p', "parent", AP_OPT_CALL, 0, opt_parent, "regex",
+	  "the functions that the key 'parent' looks for in callchains", false },
+	{ 'x', "exclude-other", AP_OPT_FLAG, AT(hist.parents_only), NULL, NULL,
+	  "leave out what has no such parent", false },
+	{ 0, "percent-limit", AP_OPT_CALL, 0, opt_percent_limit, "percent",
+	  "leave out entries below", false },
+	GROUP("How entries are told apart"),
+	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys",
+	  "tell entries apart by these: comm dso symbol pid cpu srcline srcfile time trace addr weight "
+	  "local_weight symbol_size dso_size cgroup cgroup_id parent socket transaction code_page_size; of branches dso_from dso_to symbol_from symbol_to addr_from "
+	  "addr_to srcline_from srcline_to mispredict in_tx abort cycles; of references (--mem-mode) mem "
+	  "symbol_daddr dso_daddr dcacheline phys_daddr data_page_size symbol_iaddr snoop tlb locked blocked "
+	  "local_ins_lat; +key adds",
+	  false },
 	{ 0, "time-quantum", AP_OPT_CALL, 0, opt_quantum, "time",
 	  "how far times as keys (-s time) are rounded down (100ms)", false },
 	{ 0, "group", AP_OPT_FLAG, AT(group), NULL, NULL,
@@ -170,67 +175,75 @@ static const struct ap_opt report_opts[] = {
 	  "count branches, not samples (so it is where samples have branches)", false },
 	{ 0, "no-branch-stack", AP_OPT_FLAG, AT(no_branches), NULL, NULL,
 	  "count samples, also where they have branches", false },
-	{ 'F', "fields", AP_OPT_STR, AT(fields), NULL, "columns",
-	  "show these: overhead overhead_children overhead_us overhead_sys sample period, keys",
-	  false },
-	{ 0, "children", AP_OPT_FLAG, AT(children), NULL, NULL,
-	  "also add what a function calls to it (where there are callchains)", false },
-	{ 0, "no-children", AP_OPT_FLAG, AT(no_children), NULL, NULL,
-	  "count where samples were alone", false },
+	FLAG(0, "mem-mode", memory,
+	     "weigh references to memory by what they took (anyperf mem report)"),
+	{ 0, "inline", AP_OPT_FLAG, AT(inlines), NULL, NULL,
+	  "show functions that were expanded in others (asks debug information)", false },
+	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
+	  "show names as the linker knows them", false },
+	GROUP("Call trees"),
 	{ 'g', "call-graph", AP_OPT_NEXT, 0, opt_graph, "how",
 	  "call trees: graph|fractal|flat|folded|none, least percent, branches, caller|callee, percent|period|count",
 	  false },
 	{ 'G', "inverted", AP_OPT_FLAG, AT(callees), NULL, NULL, "call trees from the caller down",
 	  false },
+	{ 0, "children", AP_OPT_FLAG, AT(children), NULL, NULL,
+	  "also add what a function calls to it (where there are callchains)", false },
+	{ 0, "no-children", AP_OPT_FLAG, AT(no_children), NULL, NULL,
+	  "count where samples were alone", false },
 	{ 0, "max-stack", AP_OPT_UINT, AT(hist.max_stack), NULL, "n",
 	  "only so many frames of each callchain", false },
-	{ 'p', "parent", AP_OPT_CALL, 0, opt_parent, "regex",
-	  "the functions that the key 'parent' looks for in callchains", false },
-	{ 'x', "exclude-other", AP_OPT_FLAG, AT(hist.parents_only), NULL, NULL,
-	  "leave out what has no such parent", false },
-	{ 0, "percent-limit", AP_OPT_CALL, 0, opt_percent_limit, "percent",
-	  "leave out entries below", false },
+	GROUP("Columns"),
+	{ 'F', "fields", AP_OPT_STR, AT(fields), NULL, "columns",
+	  "show these: overhead overhead_children overhead_us overhead_sys sample period, keys",
+	  false },
 	{ 'n', "show-nr-samples", AP_OPT_FLAG, AT(samples), NULL, NULL, "show how many samples",
 	  false },
 	{ 0, "show-total-period", AP_OPT_FLAG, AT(period), NULL, NULL, "show the sum of periods",
 	  false },
 	{ 0, "showcpuutilization", AP_OPT_FLAG, AT(utilization), NULL, NULL,
 	  "split overhead into system and user", false },
+	{ 0, "percentage", AP_OPT_CALL, 0, opt_percentage, "how",
+	  "of what filters show (relative) or of all (absolute, the default)", false },
 	{ 'w', "column-widths", AP_OPT_CALL, 0, opt_widths, "widths",
 	  "these widths of columns, from the left (8,20,40)", false },
 	{ 't', "field-separator", AP_OPT_STR, AT(separator), NULL, "sep",
 	  "between columns, without padding", false },
+	GROUP("In place of the table, or beside it"),
+	{ 0, "header", AP_OPT_FLAG, AT(header), NULL, NULL, "show the file's header too", false },
+	{ 0, "header-only", AP_OPT_FLAG, AT(header_only), NULL, NULL, "show the file's header only",
+	  false },
 	{ 0, "stats", AP_OPT_FLAG, AT(stats), NULL, NULL, "only how many records of each kind",
 	  false },
 	{ 0, "tasks", AP_OPT_FLAG, AT(tasks), NULL, NULL, "only which tasks there were", false },
 	{ 0, "mmaps", AP_OPT_FLAG, AT(mmaps), NULL, NULL, "only tasks and what they had mapped",
 	  false },
+	FLAG('T', "threads", threads, "also what each thread counted in all (record -s)"),
 	{ 'D', "dump-raw-trace", AP_OPT_FLAG, AT(dump), NULL, NULL,
 	  "only the bytes of all records, as they stand in the file", false },
-	{ 0, "header", AP_OPT_FLAG, AT(header), NULL, NULL, "show the file's header too", false },
-	{ 0, "header-only", AP_OPT_FLAG, AT(header_only), NULL, NULL, "show the file's header only",
-	  false },
-	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
-	  "show names as the linker knows them", false },
-	{ 0, "inline", AP_OPT_FLAG, AT(inlines), NULL, NULL,
-	  "show functions that were expanded in others (asks debug information)", false },
-	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
-	{ 0, "kallsyms", AP_OPT_STR, AT(kallsyms), NULL, "file", "kernel symbols", false },
-	FORCE,
-	TAKEN,
-	TAKEN_CODE,
-	OBJDUMP,
-	TAKEN_FLAG(0, "skip-empty"),
-	{ 0, "show-cpu-utilization", AP_OPT_FLAG, AT(utilization), NULL, NULL,
-	  "as --showcpuutilization", true },
+	GROUP("Output"),
+	{ 0, "stdio", AP_OPT_FLAG, AT(show.stdio), NULL, NULL, "print to standard output", false },
+	{ 0, "tui", AP_OPT_MAYBE, 0, opt_tui, "yes|no",
+	  "show on the screen (default where standard output is a terminal)", false },
 	{ 'q', "quiet", AP_OPT_FLAG, AT(quiet), NULL, NULL, "leave out comments and headings",
 	  false },
 	{ 'v', "verbose", AP_OPT_FLAG, AT(verbose), NULL, NULL, "show whole paths", false },
+	TAKEN,
+	TAKEN_CODE,
+	TAKEN_FLAG(0, "skip-empty"),
+	{ 0, "show-cpu-utilization", AP_OPT_FLAG, AT(utilization), NULL, NULL,
+	  "as --showcpuutilization", true },
 	{ 0 }
 };
 #undef AT
 
-static const struct ap_opt_spec report_spec = { COMMAND, "[options]", report_opts };
+/* clang-format off */
+const struct ap_opt_spec ap_spec_report = {
+	COMMAND, "[options]", report_opts,
+	{ { "", "show where the samples of perf.data are" },
+	  { "--stdio --no-children -s comm,dso", "print a table by commands and files" } },
+};
+/* clang-format on */
 
 /* Columns and order of lines: needs to know whether there are callchains and branches. */
 static int choose_columns(struct report_args *a, bool chains, bool branches)
@@ -663,11 +676,11 @@ int ap_cmd_report(int argc, char **argv)
 	int rest, status = 0;
 
 	ap_hist_opts_init(&args.hist);
-	if (!ap_opts_begin_mixed(&report_spec, &args, &argc, argv, &rest, &status))
+	if (!ap_opts_begin_mixed(&ap_spec_report, &args, &argc, argv, &rest, &status))
 		return status;
 	if (rest < argc &&
 	    (rest + 1 < argc || args.filter.symbol_part || !access(argv[rest], F_OK)))
-		return ap_opts_wrong(&report_spec,
+		return ap_opts_wrong(&ap_spec_report,
 				     "reads the file of -i, and takes a part of symbols' names",
 				     argv[rest]);
 	if (rest < argc)

@@ -100,31 +100,37 @@ static int opt_attach(void *args, const char *value, char *why)
 
 /* clang-format off */
 static const struct ap_opt run_opts[] = {
+	GROUP("The run"),
 	FLAG('i', "no-inherit", run.no_inherit, "follow the first process only, not its children"),
-	FLAG('v', "verbose", verbose, "say how it was counted as well, not only what was not"),
 	CALL(0, "attach", opt_attach, "pid", "bring a running process in; without a program, until it ends"),
-	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
-	CODE_CACHE,
-	CALL(0, "counters", opt_counters, "n", "counters of the cpu PMU per task (default: as many as asked for)"),
+	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the program's environment, not in ours"),
+	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the program after so many milliseconds (>= 10)"),
+	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the program"),
+	FLAG('v', "verbose", verbose, "say how it was counted as well, not only what was not"),
+	GROUP("What programs find"),
 	CALL(0, "cpu", opt_cpu, "name", "CPU that programs of perfctr find: p5 p6 piii k7 k8 p4 c3 core2 nehalem generic ... (default k8)"),
 	FIRST(0, "cpu-id", ap_engine_opt_cpu_id, "name", "programs see this CPU, and its raw events: skylake, icelake, sapphirerapids, zen3, zen4 ..."),
+	CALL(0, "counters", opt_counters, "n", "counters of the cpu PMU per task (default: as many as asked for)"),
+	CALL(0, "max-sample-rate", opt_max_sample_rate, "n", "perf_event_max_sample_rate; fixed periods are throttled as well"),
+	CALL(0, "paranoid", opt_paranoid, "n", "perf_event_paranoid, for the session's owner as well (-1 to 3)"),
+	FLAG(0, "user-only", run.perf.user_only, "accept events of kernel mode too, and count user mode"),
+	GROUP("Engine and models"),
+	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
+	CODE_CACHE,
 	DETERMINISTIC,
 	FIRST(0, "machine", ap_engine_opt_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's"),
 	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 24; with --deterministic 1)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
-	CALL(0, "max-sample-rate", opt_max_sample_rate, "n", "perf_event_max_sample_rate; fixed periods are throttled as well"),
-	CALL(0, "paranoid", opt_paranoid, "n", "perf_event_paranoid, for the session's owner as well (-1 to 3)"),
 	AP_TEST_OPTIONS
-	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the program's environment, not in ours"),
-	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the program after so many milliseconds (>= 10)"),
-	FLAG(0, "user-only", run.perf.user_only, "accept events of kernel mode too, and count user mode"),
-	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the program"),
 	{ 0 }
 };
-/* clang-format on */
 
-static const struct ap_opt_spec run_spec = { "anyperf run", "[options] [--] program [args]",
-					     run_opts };
+const struct ap_opt_spec ap_spec_run = {
+	"anyperf run", "[options] [--] program [args]", run_opts,
+	{ { "-- perf stat -e instructions:u -- ls", "have perf count with events that the machine does not have" },
+	  { "-- ./program-with-PAPI", "a program that counts itself" } },
+};
+/* clang-format on */
 
 /* As stat's, which come behind its table. */
 static void print_notes(const struct ap_run_result *res, bool is_verbose)
@@ -168,10 +174,10 @@ int ap_cmd_run(int argc, char **argv)
 					  .perf = { .is_served = true, .paranoid = 2 } } };
 	int rest, status;
 
-	if (!ap_opts_begin(&run_spec, &args, argc, argv, &rest, &status))
+	if (!ap_opts_begin(&ap_spec_run, &args, argc, argv, &rest, &status))
 		return status;
 	if (rest >= argc && !args.run.ntargets)
-		return ap_opts_wrong(&run_spec, "no program to run", NULL);
+		return ap_opts_wrong(&ap_spec_run, "no program to run", NULL);
 	args.run.argv = rest < argc ? argv + rest : NULL;
 	return run(&args);
 }

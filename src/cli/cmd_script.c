@@ -37,19 +37,12 @@ static int opt_script(void *args, const char *value, char *why)
 #define OPT_ARGS  struct script_args
 #define AT(field) offsetof(OPT_ARGS, field)
 static const struct ap_opt script_opts[] = {
+	GROUP("Input"),
 	INPUT,
-	{ 'F', "fields", AP_OPT_STR, AT(script.fields), NULL, "type:fields",
-	  "comm tid pid time cpu event trace ip sym dso addr symoff srcline period uregs iregs "
-	  "brstack brstacksym weight ins_lat phys_addr data_page_size code_page_size misc "
-	  "data_src; +field, -field change the default",
-	  false },
-	{ 'G', "hide-call-graph", AP_OPT_FLAG, AT(script.no_chains), NULL, NULL,
-	  "leave out callchains", false },
-	{ 0, "ns", AP_OPT_FLAG, AT(script.nanoseconds), NULL, NULL, "show nanoseconds", false },
-	{ 0, "reltime", AP_OPT_FLAG, AT(script.since_start), NULL, NULL,
-	  "show times since the first line", false },
-	{ 0, "deltatime", AP_OPT_FLAG, AT(script.since_last), NULL, NULL,
-	  "show times since the line before", false },
+	FORCE,
+	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
+	{ 0, "kallsyms", AP_OPT_STR, AT(kallsyms), NULL, "file", "kernel symbols", false },
+	GROUP("What is shown"),
 	{ 'c', "comms", AP_OPT_STR, AT(filter.comms), NULL, "names",
 	  "only samples of these commands", false },
 	{ 0, "dsos", AP_OPT_STR, AT(filter.dsos), NULL, "files", "only samples in these files",
@@ -59,10 +52,6 @@ static const struct ap_opt script_opts[] = {
 	FILTER_TASKS,
 	FILTER_CPUS('C'),
 	FILTER_TIME,
-	{ 0, "full-source-path", AP_OPT_FLAG, AT(script.full_sources), NULL, NULL,
-	  "show whole paths of sources (srcline)", false },
-	{ 0, "inline", AP_OPT_FLAG, AT(script.inlines), NULL, NULL,
-	  "show functions that were expanded in others (asks debug information)", false },
 	{ 0, "show-task-events", AP_OPT_FLAG, AT(script.tasks), NULL, NULL,
 	  "also show names, forks and ends of tasks", false },
 	{ 0, "show-mmap-events", AP_OPT_FLAG, AT(script.mmaps), NULL, NULL, "also show mappings",
@@ -71,19 +60,33 @@ static const struct ap_opt script_opts[] = {
 	FLAG(0, "show-namespace-events", script.namespaces, "also show namespaces"),
 	FLAG(0, "show-cgroup-events", script.cgroups, "also show cgroups"),
 	FLAG(0, "show-lost-events", script.losses, "also show where records were lost"),
-	{ 0, "max-stack", AP_OPT_UINT, AT(script.max_stack), NULL, "n",
-	  "only so many frames of each callchain", false },
-	FORCE,
-	TAKEN,
-	TAKEN_FLAG('a', "all-cpus"),
 	{ 0, "header", AP_OPT_FLAG, AT(header), NULL, NULL, "show the file's header too", false },
 	{ 0, "header-only", AP_OPT_FLAG, AT(header_only), NULL, NULL, "show the file's header only",
 	  false },
+	GROUP("How it is shown"),
+	{ 'F', "fields", AP_OPT_STR, AT(script.fields), NULL, "type:fields",
+	  "comm tid pid time cpu event trace ip sym dso addr symoff srcline period uregs iregs "
+	  "brstack brstacksym weight ins_lat phys_addr data_page_size code_page_size misc "
+	  "data_src; +field, -field change the default",
+	  false },
+	{ 'G', "hide-call-graph", AP_OPT_FLAG, AT(script.no_chains), NULL, NULL,
+	  "leave out callchains", false },
+	{ 0, "max-stack", AP_OPT_UINT, AT(script.max_stack), NULL, "n",
+	  "only so many frames of each callchain", false },
+	{ 0, "inline", AP_OPT_FLAG, AT(script.inlines), NULL, NULL,
+	  "show functions that were expanded in others (asks debug information)", false },
+	{ 0, "full-source-path", AP_OPT_FLAG, AT(script.full_sources), NULL, NULL,
+	  "show whole paths of sources (srcline)", false },
 	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL,
 	  "show names as the linker knows them", false },
-	{ 0, "symfs", AP_OPT_STR, AT(symfs), NULL, "dir", "look for files below this", false },
-	{ 0, "kallsyms", AP_OPT_STR, AT(kallsyms), NULL, "file", "kernel symbols", false },
+	{ 0, "ns", AP_OPT_FLAG, AT(script.nanoseconds), NULL, NULL, "show nanoseconds", false },
+	{ 0, "reltime", AP_OPT_FLAG, AT(script.since_start), NULL, NULL,
+	  "show times since the first line", false },
+	{ 0, "deltatime", AP_OPT_FLAG, AT(script.since_last), NULL, NULL,
+	  "show times since the line before", false },
 	{ 'v', "verbose", AP_OPT_FLAG, AT(verbose), NULL, NULL, "names with parameters", false },
+	TAKEN,
+	TAKEN_FLAG('a', "all-cpus"),
 	{ 's', "script", AP_OPT_CALL, 0, opt_script, "file", "refused: says why", true },
 	{ 'g', "gen-script", AP_OPT_CALL, 0, opt_script, "language", "refused: says why", true },
 	{ 'l', "list", AP_OPT_CALL, 0, opt_script, NULL, "refused: says why", true },
@@ -91,7 +94,13 @@ static const struct ap_opt script_opts[] = {
 };
 #undef AT
 
-static const struct ap_opt_spec script_spec = { COMMAND, "[options]", script_opts };
+/* clang-format off */
+const struct ap_opt_spec ap_spec_script = {
+	COMMAND, "[options]", script_opts,
+	{ { "-F comm,time,event,sym", "print these fields of each sample" },
+	  { "--header-only", "tell what was recorded, where and how" } },
+};
+/* clang-format on */
 
 /* Whether fields and filters fit the file, whose events are known now. */
 static int check(struct script_args *a, struct ap_data *d, struct ap_script *c)
@@ -170,10 +179,10 @@ int ap_cmd_script(int argc, char **argv)
 	int rest, status = 0, closed;
 	struct ap_data *d;
 
-	if (!ap_opts_begin(&script_spec, &args, argc, argv, &rest, &status))
+	if (!ap_opts_begin(&ap_spec_script, &args, argc, argv, &rest, &status))
 		return status;
 	if (rest < argc)
-		return ap_opts_wrong(&script_spec, "runs no scripts", argv[rest]);
+		return ap_opts_wrong(&ap_spec_script, "runs no scripts", argv[rest]);
 	if (!ap_profile_can_read(COMMAND, "--kallsyms", args.kallsyms))
 		return AP_EXIT_FAILURE;
 	d = ap_profile_open(COMMAND, args.input, args.force);

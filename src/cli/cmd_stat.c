@@ -219,54 +219,63 @@ REFUSAL(percore_thread, "an event of a CPU is never of its whole core: --per-cor
 
 /* clang-format off */
 static const struct ap_opt stat_opts[] = {
-	FLAG('a', "all-cpus", all_cpus, "count by CPUs what the command makes (one number: their sum)"),
-	FLAG('B', "big-num", big_num, "group digits as the locale does (the default)"),
-	FLAG(0, "all-kernel", all_kernel, "kernel mode only, which is not counted"),
-	FLAG(0, "all-user", all_user, "user mode only: as :u behind each event"),
-	FLAG('A', "no-aggr", no_aggr, "with -a or -C: a row for each CPU"),
-	FLAG(0, "append", append, "with -o: add to the file"),
-	CALL('C', "cpu", opt_cpus, "cpus", "the same as -a on these CPUs: 0-2,5"),
-	{ 0, "control", AP_OPT_STR, offsetof(struct stat_args, control), NULL, "fd:ctl[,ack]", "take commands (enable, disable, ...); or fifo:ctl[,ack]", false },
-	CALL('d', "detailed", opt_detail, NULL, "count caches as well; twice: TLBs and code, three times: prefetches"),
-	CALL('D', "delay", opt_delay, "ms", "begin to count after so many milliseconds; -1: when --control says so"),
+	GROUP("Events"),
 	CALL('e', "event", opt_events, "event", "events to count, separated by commas, {} around groups; see 'anyperf list'"),
 	FLAG(0, "exact", exact, "without -e: the default table without cycles and branch-misses, which are modelled and take time"),
-	CALL(0, "filter", opt_filter, "expression", "of the tracepoints of the -e before it only what matches"),
-	STR(0, "for-each-cgroup", for_each_cgroup, "names", "with -a or -C: all events, for each of these cgroups"),
-	STR('G', "cgroup", cgroups, "names", "with -a or -C: the cgroup of each event, or one for all"),
-	FLAG('g', "group", grouped, "all events are one group"),
-	FLAG('i', "no-inherit", run.no_inherit, "count the first process only, not its children"),
-	CALL('I', "interval-print", opt_interval, "ms", "print what was counted since the last time"),
-	FLAG(0, "interval-clear", clear, "with -I: clear the screen before each"),
-	CALL(0, "interval-count", opt_interval_count, "n", "with -I: end after so many"),
-	FLAG('j', "json-output", json, "print lines of JSON"),
-	CALL(0, "log-fd", opt_log_fd, "n", "write the report to this descriptor"),
+	CALL('d', "detailed", opt_detail, NULL, "count caches as well; twice: TLBs and code, three times: prefetches"),
 	STR('M', "metrics", metric_names, "metric", "compute these metrics, or groups of them, and count what they need; see 'anyperf list metrics'"),
-	FLAG(0, "metric-only", metrics.only, "show metrics side by side, and no counts"),
 	STR(0, "metric-file", metric_file, "file", "read more metrics"),
-	FLAG(0, "no-big-num", no_big_num, "do not group digits"),
-	FLAG(0, "no-csv-summary", no_csv_summary, "do not put 'summary' before the lines of --summary -x"),
-	FLAG(0, "no-scale", no_scale, "what counted a part of the time is shown as it was read"),
-	FLAG('n', "null", null_run, "count nothing but what -e asks for, only measure times"),
-	{ 'o', "output", AP_OPT_STR, offsetof(struct stat_args, output), NULL, "file", "write the report to this file", false },
-	CALL('p', "pid", opt_pid, "pid", "count running processes, until the command ends or they do"),
-	FLAG(0, "per-core", per_core, "with -a or -C: a row for each core"),
-	FLAG(0, "per-die", per_die, "with -a or -C: a row for each die"),
-	FLAG(0, "per-node", per_node, "with -a or -C: a row for each NUMA node"),
-	FLAG(0, "per-socket", per_socket, "with -a or -C: a row for each socket"),
-	FLAG(0, "per-thread", per_thread, "a row for each thread of the command, or of -p and -t"),
-	STR(0, "post", post, "command", "run this in a shell after each run"),
-	STR(0, "pre", pre, "command", "run this in a shell before each run"),
-	FLAG(0, "quiet", count.is_quiet, "print no report"),
-	CALL('r', "repeat", opt_repeat, "n", "repeat the command, print means and deviations; 0: for ever, each run by itself"),
-	FLAG(0, "summary", count.has_summary, "with -I: at the end a report of all"),
-	FLAG('S', "sync", sync, "call sync(2) before each run"),
-	FLAG(0, "table", table, "with -r: the time of each run"),
-	CALL('t', "tid", opt_tid, "tid", "count running threads"),
 	FLAG(0, "topdown", topdown, "show what became of the slots of the modelled machine"),
 	{ 0, "td-level", AP_OPT_UINT, offsetof(struct stat_args, topdown_level), NULL, "n", "with --topdown: in 1 or 2 levels of detail (default 1)", false },
-	FLAG('v', "verbose", format.verbose, "say why events are not supported"),
+	FLAG('g', "group", grouped, "all events are one group"),
+	CALL(0, "filter", opt_filter, "expression", "of the tracepoints of the -e before it only what matches"),
+	FLAG(0, "all-user", all_user, "user mode only: as :u behind each event"),
+	FLAG(0, "all-kernel", all_kernel, "kernel mode only, which is not counted"),
+	FLAG('n', "null", null_run, "count nothing but what -e asks for, only measure times"),
+	GROUP("What is counted"),
+	CALL('p', "pid", opt_pid, "pid", "count running processes, until the command ends or they do"),
+	CALL('t', "tid", opt_tid, "tid", "count running threads"),
+	FLAG('a', "all-cpus", all_cpus, "count by CPUs what the command makes (one number: their sum)"),
+	CALL('C', "cpu", opt_cpus, "cpus", "the same as -a on these CPUs: 0-2,5"),
+	STR('G', "cgroup", cgroups, "names", "with -a or -C: the cgroup of each event, or one for all"),
+	STR(0, "for-each-cgroup", for_each_cgroup, "names", "with -a or -C: all events, for each of these cgroups"),
+	FLAG('i', "no-inherit", run.no_inherit, "count the first process only, not its children"),
+	GROUP("The run"),
+	CALL('r', "repeat", opt_repeat, "n", "repeat the command, print means and deviations; 0: for ever, each run by itself"),
+	STR(0, "pre", pre, "command", "run this in a shell before each run"),
+	STR(0, "post", post, "command", "run this in a shell after each run"),
+	FLAG('S', "sync", sync, "call sync(2) before each run"),
+	CALL('D', "delay", opt_delay, "ms", "begin to count after so many milliseconds; -1: when --control says so"),
+	{ 0, "control", AP_OPT_STR, offsetof(struct stat_args, control), NULL, "fd:ctl[,ack]", "take commands (enable, disable, ...); or fifo:ctl[,ack]", false },
+	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the command's environment, not in ours"),
+	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
+	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
+	GROUP("Rows"),
+	FLAG('A', "no-aggr", no_aggr, "with -a or -C: a row for each CPU"),
+	FLAG(0, "per-core", per_core, "with -a or -C: a row for each core"),
+	FLAG(0, "per-socket", per_socket, "with -a or -C: a row for each socket"),
+	FLAG(0, "per-die", per_die, "with -a or -C: a row for each die"),
+	FLAG(0, "per-node", per_node, "with -a or -C: a row for each NUMA node"),
+	FLAG(0, "per-thread", per_thread, "a row for each thread of the command, or of -p and -t"),
+	FLAG(0, "no-scale", no_scale, "what counted a part of the time is shown as it was read"),
+	GROUP("Output"),
+	{ 'o', "output", AP_OPT_STR, offsetof(struct stat_args, output), NULL, "file", "write the report to this file", false },
+	FLAG(0, "append", append, "with -o: add to the file"),
+	CALL(0, "log-fd", opt_log_fd, "n", "write the report to this descriptor"),
 	CALL('x', "field-separator", opt_separator, "sep", "print fields with this separator (CSV)"),
+	FLAG('j', "json-output", json, "print lines of JSON"),
+	CALL('I', "interval-print", opt_interval, "ms", "print what was counted since the last time"),
+	CALL(0, "interval-count", opt_interval_count, "n", "with -I: end after so many"),
+	FLAG(0, "interval-clear", clear, "with -I: clear the screen before each"),
+	FLAG(0, "summary", count.has_summary, "with -I: at the end a report of all"),
+	FLAG(0, "table", table, "with -r: the time of each run"),
+	FLAG(0, "metric-only", metrics.only, "show metrics side by side, and no counts"),
+	FLAG('B', "big-num", big_num, "group digits as the locale does (the default)"),
+	FLAG(0, "no-big-num", no_big_num, "do not group digits"),
+	FLAG(0, "no-csv-summary", no_csv_summary, "do not put 'summary' before the lines of --summary -x"),
+	FLAG(0, "quiet", count.is_quiet, "print no report"),
+	FLAG('v', "verbose", format.verbose, "say why events are not supported"),
+	GROUP("Engine and models"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	CODE_CACHE,
 	CPU_ID,
@@ -275,12 +284,12 @@ static const struct ap_opt stat_opts[] = {
 	CALL(0, "model-sample", ap_engine_opt_model_sample, "n", "have the models see one part in n of the run, and estimate the rest (default 24; with --deterministic 1)"),
 	FLAG(0, "model-thread", run.model_thread, "have idle CPUs read the models' logs, with a helper for each thread"),
 	AP_TEST_OPTIONS
-	CALL(0, "env", ap_engine_opt_env, "name=value", "set this in the command's environment, not in ours"),
-	CALL(0, "timeout", ap_engine_opt_timeout, "ms", "end the command after so many milliseconds (>= 10)"),
-	FLAG(0, "wait-all", run.wait_all, "wait for every descendant, not only for the command"),
 	/* no two PMUs have events of one name, metrics share what they need and make no groups */
-	TAKEN_FLAG(0, "scale"), TAKEN_FLAG(0, "no-merge"), TAKEN_FLAG(0, "hybrid-merge"),
-	TAKEN_FLAG(0, "metric-no-group"), TAKEN_FLAG(0, "metric-no-merge"),
+	TAKEN_FLAG(0, "scale"),
+	TAKEN_FLAG(0, "no-merge"),
+	TAKEN_FLAG(0, "hybrid-merge"),
+	TAKEN_FLAG(0, "metric-no-group"),
+	TAKEN_FLAG(0, "metric-no-merge"),
 	{ 'T', "transaction", AP_OPT_CALL, 0, opt_transaction, NULL, "refused: says why", true },
 	{ 0, "cputype", AP_OPT_CALL, 0, opt_cputype, "type", "refused: says why", true },
 	{ 0, "iostat", AP_OPT_MAYBE, 0, opt_iostat, "what", "refused: says why", true },
@@ -288,10 +297,13 @@ static const struct ap_opt stat_opts[] = {
 	{ 0, "percore-show-thread", AP_OPT_CALL, 0, opt_percore_thread, NULL, "refused: says why", true },
 	{ 0 }
 };
-/* clang-format on */
 
-static const struct ap_opt_spec stat_spec = { "anyperf stat",
-					      "[record] [options] [--] command [args]", stat_opts };
+const struct ap_opt_spec ap_spec_stat = {
+	"anyperf stat", "[record] [options] [--] command [args]", stat_opts,
+	{ { "-- make", "count what make and all that it starts execute" },
+	  { "-r 5 -e instructions,branches -- ./bench", "five runs, their means and deviations" } },
+};
+/* clang-format on */
 
 /* --- the report */
 
@@ -515,7 +527,7 @@ static int measure(struct stat_args *args)
 
 static int usage(const char *text)
 {
-	(void)ap_opts_wrong(&stat_spec, text, NULL);
+	(void)ap_opts_wrong(&ap_spec_stat, text, NULL);
 	return -1;
 }
 
@@ -658,11 +670,11 @@ static bool parse_options(struct stat_args *args, int argc, char **argv, int *re
 {
 	int behind;
 
-	if (!ap_opts_begin(&stat_spec, args, argc, argv, rest, status))
+	if (!ap_opts_begin(&ap_spec_stat, args, argc, argv, rest, status))
 		return false;
 	if (!is_word(argc, argv, *rest, "record"))
 		return true;
-	if (!ap_opts_begin(&stat_spec, args, argc - *rest, argv + *rest, &behind, status))
+	if (!ap_opts_begin(&ap_spec_stat, args, argc - *rest, argv + *rest, &behind, status))
 		return false;
 	*rest += behind;
 	args->recording = args->output ? args->output : "perf.data";

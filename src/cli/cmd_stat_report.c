@@ -43,26 +43,33 @@ static int opt_separator(void *args, const char *value, char *why)
 
 /* clang-format off */
 static const struct ap_opt report_opts[] = {
+	GROUP("Input"),
 	STR('i', "input", input, "file", "what to read (perf.data; - is standard input)"),
+	FORCE,
+	GROUP("Rows"),
 	FLAG('A', "no-aggr", no_aggr, "a row for each CPU, of counts that were recorded with -a or -C"),
-	FLAG(0, "append", append, "with -o: add to the file"),
-	FLAG('B', "big-num", big_num, "group digits as the locale does (the default)"),
-	FLAG('j', "json-output", json, "print lines of JSON"),
-	FLAG(0, "no-big-num", no_big_num, "do not group digits"),
-	STR('o', "output", output, "file", "write the report to this file"),
 	FLAG(0, "per-core", per_core, "a row for each core, as -A"),
+	FLAG(0, "per-socket", per_socket, "a row for each socket, as -A"),
 	FLAG(0, "per-die", per_die, "a row for each die, as -A"),
 	FLAG(0, "per-node", per_node, "a row for each NUMA node, as -A"),
-	FLAG(0, "per-socket", per_socket, "a row for each socket, as -A"),
 	FLAG(0, "per-thread", per_thread, "a row for each thread, of counts that were recorded with -p, -t or --per-thread"),
-	FLAG('v', "verbose", format.verbose, "say why events are not supported"),
+	GROUP("Output"),
+	STR('o', "output", output, "file", "write the report to this file"),
+	FLAG(0, "append", append, "with -o: add to the file"),
 	CALL('x', "field-separator", opt_separator, "sep", "print fields with this separator (CSV)"),
-	FORCE,
+	FLAG('j', "json-output", json, "print lines of JSON"),
+	FLAG('B', "big-num", big_num, "group digits as the locale does (the default)"),
+	FLAG(0, "no-big-num", no_big_num, "do not group digits"),
+	FLAG('v', "verbose", format.verbose, "say why events are not supported"),
 	{ 0 }
 };
-/* clang-format on */
 
-static const struct ap_opt_spec report_spec = { COMMAND, "[options]", report_opts };
+const struct ap_opt_spec ap_spec_stat_report = {
+	COMMAND, "[options]", report_opts,
+	{ { "", "show what 'anyperf stat record' wrote" },
+	  { "-x, -i other.data", "print another file as CSV" } },
+};
+/* clang-format on */
 
 /* --- rows */
 
@@ -364,11 +371,11 @@ static int check(struct stat_report_args *a)
 
 	if (n > 1)
 		return ap_opts_wrong(
-			&report_spec,
+			&ap_spec_stat_report,
 			"rows are of one kind: -A, --per-thread, --per-core, --per-die, --per-socket or --per-node",
 			NULL);
 	if (a->json && a->separator)
-		return ap_opts_wrong(&report_spec, "-j and -x do not go together", NULL);
+		return ap_opts_wrong(&ap_spec_stat_report, "-j and -x do not go together", NULL);
 	if (a->output && !strcmp(a->output, "-")) /* standard error, as in perf */
 		a->output = NULL;
 	a->format.style = a->json ? AP_STAT_JSON : a->separator ? AP_STAT_CSV : AP_STAT_TABLE;
@@ -385,10 +392,10 @@ int ap_cmd_stat_report(int argc, char **argv)
 	struct ap_data *d;
 	int rest, status, damage;
 
-	if (!ap_opts_begin(&report_spec, &args, argc, argv, &rest, &status))
+	if (!ap_opts_begin(&ap_spec_stat_report, &args, argc, argv, &rest, &status))
 		return status;
 	if (rest < argc)
-		return ap_opts_wrong(&report_spec, "takes no argument", argv[rest]);
+		return ap_opts_wrong(&ap_spec_stat_report, "takes no argument", argv[rest]);
 	status = check(&args);
 	if (status)
 		return status;

@@ -144,55 +144,68 @@ static int opt_widths(void *args, const char *value, char *why)
 #define AT(field) offsetof(OPT_ARGS, field)
 /* clang-format off */
 static const struct ap_opt top_opts[] = {
-	{ 'a', "all-cpus", AP_OPT_CALL, 0, pass_all, NULL, "all tasks of the session", false },
-	{ 'c', "count", AP_OPT_CALL, 0, pass_count, "n", "one sample each n events", false },
-	{ 'C', "cpu", AP_OPT_CALL, 0, pass_cpus, "list", "only on these CPUs (0-2,5)", false },
-	{ 'd', "delay", AP_OPT_CALL, 0, opt_delay, "seconds", "between two refreshes (default 2)", false },
+	GROUP("Events"),
 	{ 'e', "event", AP_OPT_CALL, 0, pass_event, "event", "events to sample, separated by commas; see 'anyperf list'", false },
+	{ 'c', "count", AP_OPT_CALL, 0, pass_count, "n", "one sample each n events", false },
 	{ 'F', "freq", AP_OPT_CALL, 0, pass_freq, "freq", "samples per second, or max (default 4000)", false },
-	{ 'g', "graph", AP_OPT_CALL, 0, pass_graph, NULL, "sample callchains, by frame pointers", false },
-	{ 'i', "no-inherit", AP_OPT_CALL, 0, pass_no_inherit, NULL, "the first process only, not its children", false },
-	{ 'm', "mmap-pages", AP_OPT_CALL, 0, pass_pages, "n", "pages of a ring, or a size with K, M or G", false },
-	{ 'n', "show-nr-samples", AP_OPT_FLAG, AT(samples), NULL, NULL, "show how many samples", false },
-	{ 'p', "pid", AP_OPT_CALL, 0, opt_pid, "pid", "these running processes, separated by commas", false },
-	{ 'r', "realtime", AP_OPT_CALL, 0, pass_priority, "prio", "sample with this real-time priority (SCHED_FIFO)", false },
-	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys", "tell entries apart by these (default dso,symbol)", false },
-	{ 't', "tid", AP_OPT_CALL, 0, opt_tid, "tid", "these running threads, separated by commas", false },
-	{ 'v', "verbose", AP_OPT_FLAG, AT(verbose), NULL, NULL, "show whole paths", false },
-	{ 'w', "column-widths", AP_OPT_CALL, 0, opt_widths, "widths", "these widths of columns, from the left (8,20,40)", false },
-	{ 'z', "zero", AP_OPT_FLAG, AT(zero), NULL, NULL, "forget at each refresh what was before", false },
-	{ 0, "all-kernel", AP_OPT_CALL, 0, pass_kernel, NULL, "kernel mode only", false },
+	{ 0, "group", AP_OPT_CALL, 0, pass_group, NULL, "all events are one group", false },
 	{ 0, "all-user", AP_OPT_CALL, 0, pass_user, NULL, "user mode only", false },
+	{ 0, "all-kernel", AP_OPT_CALL, 0, pass_kernel, NULL, "kernel mode only", false },
+	GROUP("What is sampled"),
+	{ 'p', "pid", AP_OPT_CALL, 0, opt_pid, "pid", "these running processes, separated by commas", false },
+	{ 't', "tid", AP_OPT_CALL, 0, opt_tid, "tid", "these running threads, separated by commas", false },
+	{ 'a', "all-cpus", AP_OPT_CALL, 0, pass_all, NULL, "all tasks of the session", false },
+	{ 'C', "cpu", AP_OPT_CALL, 0, pass_cpus, "list", "only on these CPUs (0-2,5)", false },
+	{ 'i', "no-inherit", AP_OPT_CALL, 0, pass_no_inherit, NULL, "the first process only, not its children", false },
+	GROUP("What is in a sample"),
+	{ 'g', "graph", AP_OPT_CALL, 0, pass_graph, NULL, "sample callchains, by frame pointers", false },
 	{ 0, "call-graph", AP_OPT_CALL, 0, pass_call_graph, "mode", "callchains by fp, dwarf[,size] or lbr", false },
-	{ 0, "children", AP_OPT_FLAG, AT(children), NULL, NULL, "also add what a function calls to it (default with callchains)", false },
+	{ 0, "max-stack", AP_OPT_UINT, AT(hist.max_stack), NULL, "n", "only so many frames of each callchain", false },
 	{ 0, "all-cgroups", AP_OPT_CALL, 0, pass_cgroups, NULL, "record cgroups (for -s cgroup)", false },
+	{ 0, "namespaces", AP_OPT_CALL, 0, pass_namespaces, NULL, "record namespaces", false },
+	GROUP("What is shown"),
 	{ 0, "comms", AP_OPT_STR, AT(filter.comms), NULL, "names", "only these commands", false },
 	{ 0, "dsos", AP_OPT_STR, AT(filter.dsos), NULL, "files", "only code of these files", false },
 	{ 0, "symbols", AP_OPT_STR, AT(filter.symbols), NULL, "names", "only these functions", false },
-	{ 0, "group", AP_OPT_CALL, 0, pass_group, NULL, "all events are one group", false },
+	{ 0, "percent-limit", AP_OPT_CALL, 0, opt_limit, "percent", "leave out entries below", false },
+	{ 's', "sort", AP_OPT_STR, AT(sort), NULL, "keys", "tell entries apart by these (default dso,symbol)", false },
+	{ 0, "fields", AP_OPT_STR, AT(fields), NULL, "columns", "show these columns", false },
+	{ 0, "children", AP_OPT_FLAG, AT(children), NULL, NULL, "also add what a function calls to it (default with callchains)", false },
+	{ 0, "no-children", AP_OPT_FLAG, AT(no_children), NULL, NULL, "count where samples were alone", false },
+	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL, "show names as the linker knows them", false },
+	{ 'n', "show-nr-samples", AP_OPT_FLAG, AT(samples), NULL, NULL, "show how many samples", false },
+	{ 0, "show-total-period", AP_OPT_FLAG, AT(period), NULL, NULL, "show the sum of periods", false },
+	{ 'w', "column-widths", AP_OPT_CALL, 0, opt_widths, "widths", "these widths of columns, from the left (8,20,40)", false },
+	{ 'z', "zero", AP_OPT_FLAG, AT(zero), NULL, NULL, "forget at each refresh what was before", false },
+	OBJDUMP,
+	GROUP("Output"),
+	{ 'd', "delay", AP_OPT_CALL, 0, opt_delay, "seconds", "between two refreshes (default 2)", false },
+	{ 0, "stdio", AP_OPT_FLAG, AT(show.stdio), NULL, NULL, "print tables, one after the other", false },
+	{ 0, "tui", AP_OPT_MAYBE, 0, opt_tui, "yes|no", "show on the screen (default where standard output is a terminal)", false },
+	{ 'v', "verbose", AP_OPT_FLAG, AT(verbose), NULL, NULL, "show whole paths", false },
+	{ 'm', "mmap-pages", AP_OPT_CALL, 0, pass_pages, "n", "pages of a ring, or a size with K, M or G", false },
+	{ 'r', "realtime", AP_OPT_CALL, 0, pass_priority, "prio", "sample with this real-time priority (SCHED_FIFO)", false },
+	GROUP("Engine and models"),
 	CALL(0, "cpu-id", pass_cpu_id, "name", "raw events of this CPU: skylake, icelake, sapphirerapids, zen3, zen4 ..."),
 	{ 0, "machine", AP_OPT_CALL, 0, pass_machine, "name", "model skylake, icelake, sapphirerapids, zen3, zen4, cachegrind, host or a file's", false },
-	{ 0, "max-stack", AP_OPT_UINT, AT(hist.max_stack), NULL, "n", "only so many frames of each callchain", false },
-	{ 0, "namespaces", AP_OPT_CALL, 0, pass_namespaces, NULL, "record namespaces", false },
-	{ 0, "show-total-period", AP_OPT_FLAG, AT(period), NULL, NULL, "show the sum of periods", false },
-	TAKEN_FLAG(0, "force"), TAKEN,
+	TAKEN_FLAG(0, "force"),
+	TAKEN,
 	TAKEN_CODE,
-	OBJDUMP,
 	TAKEN_FLAG(0, "no-bpf-event"),
 	TAKEN_WORD("num-thread-synthesize"),
 	TAKEN_WORD("proc-map-timeout"),
-	{ 0, "fields", AP_OPT_STR, AT(fields), NULL, "columns", "show these columns", false },
-	{ 0, "no-children", AP_OPT_FLAG, AT(no_children), NULL, NULL, "count where samples were alone", false },
-	{ 0, "no-demangle", AP_OPT_FLAG, AT(no_demangle), NULL, NULL, "show names as the linker knows them", false },
-	{ 0, "percent-limit", AP_OPT_CALL, 0, opt_limit, "percent", "leave out entries below", false },
-	{ 0, "stdio", AP_OPT_FLAG, AT(show.stdio), NULL, NULL, "print tables, one after the other", false },
-	{ 0, "tui", AP_OPT_MAYBE, 0, opt_tui, "yes|no", "show on the screen (default where standard output is a terminal)", false },
 	{ 0 }
 };
 /* clang-format on */
 #undef AT
 
-static const struct ap_opt_spec top_spec = { COMMAND, "[options] [--] [command [args]]", top_opts };
+/* clang-format off */
+const struct ap_opt_spec ap_spec_top = {
+	COMMAND, "[options] [--] [command [args]]", top_opts,
+	{ { "-g -p 1234", "watch a running process, with call trees" },
+	  { "-- ./program", "watch a command from its start" } },
+};
+/* clang-format on */
 
 /* --- while it runs */
 
@@ -558,10 +571,10 @@ int ap_cmd_top(int argc, char **argv)
 	int rest, status;
 
 	ap_hist_opts_init(&args.hist);
-	if (!ap_opts_begin(&top_spec, &args, argc, argv, &rest, &status))
+	if (!ap_opts_begin(&ap_spec_top, &args, argc, argv, &rest, &status))
 		return status;
 	if (rest >= argc && !args.has_target)
-		return ap_opts_wrong(&top_spec,
+		return ap_opts_wrong(&ap_spec_top,
 				     "nothing to watch: name a command, or processes with -p or -t",
 				     NULL);
 	status = choose_columns(&args, true);

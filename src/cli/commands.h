@@ -6,6 +6,8 @@
 #ifndef AP_CLI_COMMANDS_H
 #define AP_CLI_COMMANDS_H
 
+#include "cli/options.h"
+
 int ap_cli_main(int argc, char **argv);
 
 int ap_cmd_run(int argc, char **argv);
@@ -25,5 +27,11 @@ int ap_cmd_script(int argc, char **argv);
 int ap_cmd_evlist(int argc, char **argv);
 int ap_cmd_diff(int argc, char **argv);
 int ap_cmd_annotate(int argc, char **argv);
+
+/* Their options, each in its command's file. */
+extern const struct ap_opt_spec ap_spec_run, ap_spec_stat, ap_spec_stat_report, ap_spec_gate,
+	ap_spec_record, ap_spec_mem, ap_spec_c2c, ap_spec_top, ap_spec_report, ap_spec_export,
+	ap_spec_script, ap_spec_annotate, ap_spec_diff, ap_spec_evlist, ap_spec_perfex,
+	ap_spec_list, ap_spec_doctor;
 
 #endif

@@ -8,6 +8,10 @@
 
 #include "cli/options.h"
 
+#define GROUP(h)                                                                                   \
+	{                                                                                          \
+		.name = "", .type = AP_OPT_GROUP, .help = (h)                                      \
+	}
 #define FLAG(l, n, f, h)                                                                           \
 	{                                                                                          \
 		.letter = (l), .name = (n), .type = AP_OPT_FLAG, .offset = offsetof(OPT_ARGS, f),  \

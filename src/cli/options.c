@@ -87,6 +87,8 @@ static int apply(struct arg_cursor *c, const struct ap_opt *opt, const char *wor
 	case AP_OPT_MAYBE:
 	case AP_OPT_NEXT:
 		return opt->call(c->args, value, why) ? complain(c, word, why) : 0;
+	case AP_OPT_GROUP:
+		break;
 	}
 	return -EINVAL;
 }
@@ -128,7 +130,7 @@ static const struct ap_opt *find_name(const struct ap_opt_spec *spec, const char
 	for (opt = spec->table;; opt++) {
 		const struct ap_opt *o = opt->name ? opt : &help_opt;
 
-		if (!strncmp(o->name, name, len)) {
+		if (o->type != AP_OPT_GROUP && !strncmp(o->name, name, len)) {
 			if (!o->name[len])
 				return o;
 			if (!o->hidden && found)
@@ -165,11 +167,11 @@ static const char *nearest_name(const struct ap_opt_spec *spec, const char *name
 
 	ap_nearest_init(&near, word);
 	for (opt = spec->table; opt->name; opt++)
-		if (!opt->hidden)
+		if (!opt->hidden && opt->type != AP_OPT_GROUP)
 			ap_nearest_offer(&near, opt->name);
 	ap_nearest_offer(&near, help_opt.name);
 	for (opt = spec->table; opt->name && !near.name; opt++)
-		if (!opt->hidden)
+		if (!opt->hidden && opt->type != AP_OPT_GROUP)
 			offer_beginning(&near, opt->name);
 	free(word);
 	return near.name;
@@ -315,17 +317,39 @@ static void help_taken(const struct ap_opt_spec *spec, FILE *out)
 		fputc('\n', out);
 }
 
+static void help_examples(const struct ap_opt_spec *spec, FILE *out)
+{
+	if (spec->examples[0].args)
+		fputs("\n Examples:\n", out);
+	for (size_t i = 0; i < AP_ARRAY_SIZE(spec->examples) && spec->examples[i].args; i++) {
+		const struct ap_opt_example *e = &spec->examples[i];
+
+		ap_print(out, "    %s%s%s\n", spec->command, *e->args ? " " : "", e->args);
+		ap_print(out, "        %s\n", e->does);
+	}
+}
+
 void ap_opts_help(const struct ap_opt_spec *spec, FILE *out)
 {
 	const struct ap_opt *opt;
+	bool has_groups = spec->table->type == AP_OPT_GROUP;
 
-	ap_print(out, "\n Usage: %s %s\n\n", spec->command, spec->usage);
+	ap_print(out, "\n Usage: %s %s\n", spec->command, spec->usage);
+	if (!has_groups)
+		fputc('\n', out);
 	for (opt = spec->table; opt->name; opt++) {
-		if (!opt->hidden)
+		if (opt->type == AP_OPT_GROUP) {
+			fputc('\n', out);
+			ap_print(out, " %s:\n", opt->help);
+		} else if (!opt->hidden) {
 			help_row(opt, out);
+		}
 	}
+	if (has_groups)
+		fputc('\n', out);
 	help_row(&help_opt, out);
 	help_taken(spec, out);
+	help_examples(spec, out);
 	fputc('\n', out);
 }
 

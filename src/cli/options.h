@@ -20,7 +20,8 @@ enum ap_opt_type {
 	AP_OPT_CALL,  /* call(args, value, why) */
 	AP_OPT_FIRST, /* the same, before all others, which depend on it, wherever it stands */
 	AP_OPT_MAYBE, /* the same; a value stands in the same word (-z3, --name=3) or is NULL */
-	AP_OPT_NEXT   /* the same, and may be the next word, unless that is an option */
+	AP_OPT_NEXT,  /* the same, and may be the next word, unless that is an option */
+	AP_OPT_GROUP  /* no option: the heading, in help, of those that follow; its name is "" */
 };
 
 /* Returns 0, or -EINVAL with what is wrong with the value in why (size AP_OPT_WHY). */
@@ -42,6 +43,9 @@ struct ap_opt_spec {
 	const char *command;	    /* "anyperf stat" */
 	const char *usage;	    /* what follows it */
 	const struct ap_opt *table; /* ends with a row without a name */
+	struct ap_opt_example {
+		const char *args, *does; /* what follows the command, and one line */
+	} examples[2];			 /* of help; args is NULL where there is none */
 };
 
 enum ap_opt_result {

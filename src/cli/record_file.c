@@ -12,6 +12,7 @@
 
 #include "cli/memory.h"
 #include "cli/record.h"
+#include "cli/version.h"
 #include "files/error.h"
 #include "print/print.h"
 #include "profile/data/format.h"
@@ -59,7 +60,7 @@ static void describe_events(struct record *r)
 
 static struct ap_origin origin_of(const struct record *r)
 {
-	return (struct ap_origin){ .version = AP_VERSION,
+	return (struct ap_origin){ .version = ap_version,
 				   .argv = r->opts->argv,
 				   .events = r->described,
 				   .nevents = r->nevents,

@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/memory.h"
 #include "cli/stat_remarks.h"
+#include "cli/version.h"
 #include "linux/run/run.h"
 #include "print/print.h"
 #include "profile/data/format.h"
@@ -285,7 +286,7 @@ static void put_remarks(struct ap_stat_recorder *r, const struct ap_stat_count *
 static int begin_file(struct ap_stat_recorder *r, const struct ap_stat_count *c)
 {
 	struct ap_write_options options = { .fd = STDOUT_FILENO };
-	struct ap_origin origin = { .version = AP_VERSION,
+	struct ap_origin origin = { .version = ap_version,
 				    .argv = r->argv,
 				    .has_cpu_pmu = !c->run->no_engine };
 	int ret;

@@ -46,7 +46,19 @@ static const struct ap_opt table[] = {
 	{ 0 }
 };
 
-static const struct ap_opt_spec spec = { "prog", "[options] command", table };
+static const struct ap_opt_spec spec = { "prog", "[options] command", table, { { 0 } } };
+
+static const struct ap_opt grouped_table[] = {
+	{ .name = "", .type = AP_OPT_GROUP, .help = "The first" },
+	{ 'a', "all", AP_OPT_FLAG, offsetof(struct args, all), NULL, NULL, "everything", false },
+	{ .name = "", .type = AP_OPT_GROUP, .help = "The second" },
+	{ 'n', "number", AP_OPT_UINT, offsetof(struct args, number), NULL, "n", "a number", false },
+	{ 0 }
+};
+
+static const struct ap_opt_spec grouped = {
+	"prog", "command", grouped_table, { { "-a ls", "all of it" }, { "", "nothing" } }
+};
 
 static struct args args;
 static char complaint[1000];
@@ -176,6 +188,39 @@ static void help_shows_the_table_but_what_is_hidden(void)
 	capture_free(&out);
 }
 
+static void help_has_groups_and_examples(void)
+{
+	struct capture out;
+
+	ap_opts_help(&grouped, capture_begin(&out));
+	EXPECT_STR(capture_end(&out), "\n Usage: prog command\n\n"
+				      " The first:\n"
+				      "    -a, --all                     everything\n\n"
+				      " The second:\n"
+				      "    -n, --number <n>              a number\n\n"
+				      "    -h, --help                    print this help\n\n"
+				      " Examples:\n"
+				      "    prog -a ls\n        all of it\n"
+				      "    prog\n        nothing\n\n");
+	capture_free(&out);
+}
+
+/* A heading is no option, however little of a name is typed. */
+static void a_heading_is_no_option(void)
+{
+	char none[] = "--=x", some[] = "--al", *argv[] = { none, none, NULL };
+	struct args got = { 0 };
+	struct capture err;
+	int at;
+
+	EXPECT_U64(ap_opts_parse(&grouped, &got, 2, argv, &at, capture_begin(&err)), AP_OPTS_ERROR);
+	EXPECT(!strncmp(capture_end(&err), "prog: --=x: ambiguous option\n", 29));
+	capture_free(&err);
+	argv[1] = some;
+	EXPECT_U64(ap_opts_parse(&grouped, &got, 2, argv, &at, stderr), AP_OPTS_OK);
+	EXPECT(got.all);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
@@ -186,6 +231,8 @@ int main(int argc, char **argv)
 		TAP(the_first_other_word_ends_the_options),
 		TAP(wrong_options_get_a_line),
 		TAP(help_shows_the_table_but_what_is_hidden),
+		TAP(help_has_groups_and_examples),
+		TAP(a_heading_is_no_option),
 		{ 0 }
 	};
 
