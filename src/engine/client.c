@@ -207,6 +207,7 @@ enum ap_signal_verdict ap_clients_on_signal(struct ap_thread *t, const struct ap
 	return verdict;
 }
 
+TELL(those_on, counted_partly, (struct ap_thread * t, const struct ap_where *w), (t, w))
 ASK(those_on, own_code, owns_code, (u64 pc), (pc))
 TELL(those_on, stores_into_code, (struct ap_thread * t, const struct ap_where *w), (t, w))
 

@@ -165,6 +165,8 @@ struct ap_client {
 	 * always.  A signal that may be the client's own: the kernel may tell of an event before the thread has looked at its samplers.
 	 */
 	enum ap_signal_verdict (*on_signal)(struct ap_thread *t, const struct ap_signal_at *at);
+	/* A block was left at *w, and what was executed of it is counted.  Also in the dispatcher. */
+	void (*counted_partly)(struct ap_thread *t, const struct ap_where *w);
 	/* Is that code of the client's, beside the cache and the engine's image? */
 	bool (*owns_code)(u64 pc);
 	/* The instruction at *w, a store into code, is executed alone, and not in the block that it was met in. */
@@ -243,6 +245,7 @@ bool ap_clients_is_unreadable(u64 pc);
 bool ap_clients_led_to(u64 from, u64 to);
 void ap_clients_trial_done(struct ap_thread *t);
 enum ap_signal_verdict ap_clients_on_signal(struct ap_thread *t, const struct ap_signal_at *at);
+void ap_clients_counted_partly(struct ap_thread *t, const struct ap_where *w);
 bool ap_clients_own_code(u64 pc);
 void ap_clients_stores_into_code(struct ap_thread *t, const struct ap_where *w);
 bool ap_clients_are_held_up(struct ap_thread *t, bool is_in_code);

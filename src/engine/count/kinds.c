@@ -13,6 +13,7 @@
 #include "abi/slot_sum.h"
 #include "base/mem.h"
 #include "engine/client.h"
+#include "engine/count/lane.h"
 #include "engine/count/slot.h"
 #include "engine/runtime/engine.h"
 

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Instructions that ask for the CPU's counters, in sessions that have a PMU of their own: rdpmc reads
- * the thread's, and cpuid describes them, as those of the CPU that the session is of.  Both end a block and come here; cpuid in
- * all sessions, as it is a trip to the hypervisor in a virtual machine, and most answers are known.
+ * The CPU and its counters: what CPUID says, as far as the engine or the session wants to know; and the code that reads a counter in the
+ * place of rdpmc.  What that code does not know the dispatcher does (dispatch/emulate.c).
  */
-#include "abi/cpuid.h"
-#include "abi/slot_sum.h"
-#include "abi/switches.h"
-#include "engine/emit/emit.h"
-#include "engine/runtime/engine.h"
-#include "engine/sample/lane.h"
-#include "engine/translate/sb.h"
-#include "service/service.h"
+#include "engine/count/pmc.h"
 
 static struct ap_cpuid ask_cpu(u32 leaf, u32 subleaf)
 {
@@ -23,8 +15,7 @@ static struct ap_cpuid ask_cpu(u32 leaf, u32 subleaf)
 	return r;
 }
 
-/* What the session has asked, or the CPU. */
-static struct ap_cpuid ask(u32 leaf, u32 subleaf)
+struct ap_cpuid ap_cpu_ask(u32 leaf, u32 subleaf)
 {
 	const struct ap_session *s = ap_proc.session;
 	const struct ap_cpuid *known = ap_cpuid_find(
@@ -33,14 +24,14 @@ static struct ap_cpuid ask(u32 leaf, u32 subleaf)
 	return known ? *known : ask_cpu(leaf, subleaf);
 }
 
-static enum ap_cpu this_cpu(void)
+enum ap_cpu ap_cpu_this(void)
 {
 	static u32 known; /* enum ap_cpu + 1 */
 	u32 cpu = __atomic_load_n(&known, __ATOMIC_RELAXED);
 
 	if (!cpu) {
 		const struct ap_cpu_id *id = &ap_proc.session->cpu_id;
-		struct ap_cpuid leaf0 = ask(0, 0), leaf1 = ask_cpu(1, 0);
+		struct ap_cpuid leaf0 = ap_cpu_ask(0, 0), leaf1 = ask_cpu(1, 0);
 
 		if (id->signature) {
 			ap_cpuid_as(id, 0, 0, ask_cpu, &leaf0);
@@ -50,21 +41,6 @@ static enum ap_cpu this_cpu(void)
 		__atomic_store_n(&known, cpu, __ATOMIC_RELAXED);
 	}
 	return (enum ap_cpu)(cpu - 1);
-}
-
-bool ap_pmc_step_over(struct ap_thread *t, u64 pc, struct ap_insn *i)
-{
-	u8 buf[16];
-	u32 avail;
-
-	ap_lock_take(&ap_proc.lock);
-	avail = ap_sb_fetch(pc, buf);
-	ap_lock_drop(&ap_proc.lock);
-	t->regs.rip = pc;
-	if (!avail || ap_insn_decode(i, buf, avail))
-		return false;
-	t->regs.rip += i->len;
-	return true;
 }
 
 #define FEATURES	 1
@@ -93,83 +69,8 @@ bool ap_pmc_has(u32 feature)
 
 void ap_pmc_ask(void)
 {
-	(void)this_cpu();
+	(void)ap_cpu_this();
 	(void)ap_pmc_has(0);
-}
-
-void ap_pmc_cpuid(struct ap_thread *t, u64 pc)
-{
-	u64 *gpr = t->regs.gpr;
-	u32 leaf = (u32)gpr[AP_RAX], subleaf = (u32)gpr[AP_RCX];
-	struct ap_cpuid r = ask(leaf, subleaf);
-	bool serves = ap_proc.session->flags & AP_F_SERVE;
-	struct ap_insn i;
-
-	if (serves && ap_proc.session->cpu_id.signature)
-		ap_cpuid_as(&ap_proc.session->cpu_id, leaf, subleaf, ask, &r);
-	if (serves && (!subleaf || leaf & 0x80000000))
-		ap_cpuid_pmu(this_cpu(), ap_proc.session->counters, leaf, &r);
-	gpr[AP_RAX] = r.eax;
-	gpr[AP_RBX] = r.ebx;
-	gpr[AP_RCX] = r.ecx;
-	gpr[AP_RDX] = r.edx;
-	(void)ap_pmc_step_over(t, pc, &i);
-}
-
-/* A few readings are cheaper than a flush of the code. */
-#define READS_MANY 8
-
-/*
- * Lets translated code read the counter by itself, where it counts one kind.  Who is here goes on in code of
- * today, which knows the carry.
- */
-static void remember(struct ap_thread *t, u32 counter, const struct ap_service_pmc *pmc)
-{
-	u64 direct = ap_direct_kinds(t) | AP_KIND_BIT(AP_KIND_REP_ITER);
-	struct ap_pmc *e = &t->pmc[ap_pmc_place(counter)];
-	u32 kind = pmc->kinds ? (u32)__builtin_ctzll(pmc->kinds) : 0;
-	bool is_carried = kind == AP_KIND_INSTR && ap_proc.carry;
-	u64 cell = AP_T_SLOT_OFF + offsetof(struct ap_slot, extra) + kind * 8ULL, counted;
-
-	/* translated code gives all 64 bits */
-	if (ap_is_stressed(ap_proc.session, AP_STRESS_NARROW))
-		return;
-	/* models have to read what is in the log first */
-	if (!pmc->kinds || pmc->kinds & (pmc->kinds - 1) || kind == AP_KIND_SYSCALL ||
-	    kind >= AP_KIND_CYCLES || (is_carried && !ap_lanes_carry(t)))
-		return;
-	if (!(direct & pmc->kinds)) {
-		if (++t->pmc_reads >= READS_MANY)
-			ap_direct_want(pmc->kinds);
-		return;
-	}
-	counted = ap_slot_apart(ap_thread_slot(t), ap_proc.carry, kind);
-	e->seq_at = pmc->seq_at;
-	e->seq = pmc->seq;
-	e->cell = (u32)cell;
-	e->is_carried = is_carried;
-	/* The instruction itself was counted on the way here; translated code reads before it is. */
-	e->plus = pmc->value - counted + (kind == AP_KIND_INSTR ? 1 : 0);
-	e->counter = counter;
-}
-
-void ap_pmc_read(struct ap_thread *t, u64 pc)
-{
-	u64 *gpr = t->regs.gpr;
-	u32 counter = (u32)gpr[AP_RCX];
-	struct ap_service_pmc pmc;
-	struct ap_insn i;
-
-	if (!ap_service_pmc(counter, &pmc)) {
-		if (ap_proc.flags & AP_F_COUNT)
-			ap_count_kind(t, AP_KIND_INSTR, -1);
-		t->regs.rip = pc;
-		ap_signal_general_protection(t);
-	}
-	remember(t, counter, &pmc);
-	gpr[AP_RAX] = (u32)pmc.value;
-	gpr[AP_RDX] = pmc.value >> 32;
-	(void)ap_pmc_step_over(t, pc, &i);
 }
 
 /* --- in translated code */

@@ -9,6 +9,7 @@
 #include "engine/cache/smc.h"
 #include "engine/cache/unit.h"
 #include "engine/client.h"
+#include "engine/dispatch/emulate.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/resident.h"
 #include "engine/syscall/taken.h"
@@ -506,17 +507,17 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 		visit(t, l->target, l->special);
 	case AP_SPECIAL_CPUID:
 		ap_smc_serialize();
-		ap_pmc_cpuid(t, l->target);
+		ap_emulate_cpuid(t, l->target);
 		run(t, false);
 	case AP_SPECIAL_RANDOM:
-		ap_fixed_random(t, l->target);
+		ap_emulate_random(t, l->target);
 		run(t, false);
 	case AP_SPECIAL_TSC:
-		ap_fixed_tsc(t, l->target);
+		ap_emulate_tsc(t, l->target);
 		run(t, false);
 	case AP_SPECIAL_RDPMC:
 		ap_clients_settle(t);
-		ap_pmc_read(t, l->target);
+		ap_emulate_rdpmc(t, l->target);
 		run(t, false);
 	default:
 		t->regs.rip = l->target;

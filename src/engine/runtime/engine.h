@@ -177,10 +177,6 @@ static inline bool ap_kinds_are_stale(void)
 		       ap_proc.seg->lane_gen_ack;
 }
 
-/* lane.c */
-void ap_lanes_take_over(u32 n, u32 gen); /* code takes so many down from now on; lock held */
-/* What is counted apart from translated code, of one kind. */
-void ap_count_kind(struct ap_thread *t, u32 kind, s64 n);
 /* lane_switch.c: --stress sample */
 struct ap_service_point;
 void ap_lane_stress_arm(struct ap_thread *t);
@@ -198,17 +194,13 @@ void ap_pmc_forget(void); /* what all threads know of counters */
 /* slot.c: where the thread counts, for code that sums it up (abi/slot_sum.h) */
 struct ap_slot_view ap_thread_view(struct ap_thread *t);
 
-/* pmc.c: the instruction at pc; t->regs go on past it, or into its fault. */
+/* pmc.c */
 #define AP_CPU_XBEGIN 1U
 #define AP_CPU_RDRAND 2U
 #define AP_CPU_RDSEED 4U
 bool ap_pmc_has(u32 feature); /* does the CPU execute it? AP_CPU_* */
-/* Past the instruction at pc, which *i is then; false, and before it, where it is gone meanwhile. */
-bool ap_pmc_step_over(struct ap_thread *t, u64 pc, struct ap_insn *i);
-void ap_pmc_cpuid(struct ap_thread *t, u64 pc);
 /* What it wants to know of the CPU, before CPUID is forbidden. */
 void ap_pmc_ask(void);
-void ap_pmc_read(struct ap_thread *t, u64 pc);
 
 /* report.c: one line to stderr of the program, and a note to the session. */
 void ap_note(u32 kind, const char *text);

@@ -200,7 +200,7 @@ struct ap_thread {
 	u32 limit_shares, nofile_share;
 	u32 ptracer;	      /* ap_proc.ptracer of a vfork child, which is another process */
 	u32 exec_was_stopped; /* by a signal, after its tracer was ready */
-	u64 rseq; /* attach.c: the area that the program believes to be registered, 0 none */
+	u64 rseq; /* sys_misc.c: the area that the program believes to be registered, 0 none */
 	u32 rseq_size, rseq_sig;
 	u32 is_still;  /* still.c: it waits, and uses no slot */
 	bool has_left; /* party.c, of a vfork child: its next image is of another party */

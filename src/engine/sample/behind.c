@@ -16,6 +16,7 @@
 #include "engine/runtime/engine.h"
 #include "engine/runtime/resident.h"
 #include "engine/sample/lane.h"
+#include "engine/translate/frame.h"
 #include "engine/translate/sb.h"
 
 #define BIT_RSP (1u << AP_RSP)
@@ -107,17 +108,6 @@ struct frame {
 	bool has_sp;
 };
 
-static bool is_one_byte(const struct ap_insn *i, u8 opcode)
-{
-	return !i->map && i->opcode == opcode && !(i->rex & 1) && !(i->flags & AP_INSN_OPSIZE);
-}
-
-static bool is_mov_bp_sp(const struct ap_insn *i)
-{
-	return !i->map && i->rex == 0x48 &&
-	       ((i->opcode == 0x89 && i->modrm == 0xe5) || (i->opcode == 0x8b && i->modrm == 0xec));
-}
-
 /* add, sub rsp, imm: what it adds. */
 static bool adds_to_sp(const struct ap_insn *i, u64 *by)
 {
@@ -155,30 +145,6 @@ static bool moves_sp(const struct ap_insn *i, u64 *by)
 }
 
 /* i, or it and the one that has run before it, changes the frame pointer as code with frame pointers does. */
-static bool drops_frame(const struct ap_insn *i)
-{
-	return is_one_byte(i, 0xc9) || is_one_byte(i, 0x5d); /* leave, pop rbp */
-}
-
-static bool makes_frame(const struct ap_insn *i, const struct ap_insn *before)
-{
-	return is_mov_bp_sp(i) && is_one_byte(before, 0x55); /* push rbp */
-}
-
-u8 ap_behind_frame(const struct ap_sb *sb)
-{
-	for (u32 k = sb->n; k > 0; k--) {
-		const struct ap_insn *i = &sb->insns[k - 1].i;
-
-		/* each block that is made where there are lanes is asked: most of its instructions by this alone */
-		if (ap_likely(!(i->gpr_write & BIT_RBP)))
-			continue;
-		if (drops_frame(i) || (k > 1 && makes_frame(i, &sb->insns[k - 2].i)))
-			return (u8)k;
-	}
-	return 0;
-}
-
 /*
  * f is what it is behind *i, and becomes what it was before it; before: the instruction that ran before it.  In code with
  * frame pointers whoever takes one off the stack has the old one point there.  Elsewhere it stays what it is, as
@@ -188,9 +154,9 @@ static void undo(struct frame *f, const struct ap_insn *i, const struct ap_insn 
 {
 	u64 by = 0;
 
-	if (drops_frame(i) && f->has_sp)
+	if (ap_frame_is_dropped(i) && f->has_sp)
 		f->bp = f->sp - 8;
-	else if (makes_frame(i, before) && f->has_sp)
+	else if (ap_frame_is_made(i, before) && f->has_sp)
 		(void)!ap_resident_copy(&f->bp, f->sp, sizeof(f->bp));
 	f->has_sp &= moves_sp(i, &by);
 	f->sp -= by;

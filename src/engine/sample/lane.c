@@ -7,85 +7,15 @@
  */
 #include "engine/sample/lane.h"
 
-#include "abi/slot_sum.h"
 #include "abi/switches.h"
 #include "base/mem.h"
 #include "engine/access/feed.h"
-#include "engine/cache/lookup.h"
 #include "engine/signal/signal.h"
 #include "engine/task/task.h"
 
-#define CAP_ALL	   AP_BLOCK_INSNS /* as many as there are: no block is cut */
-#define CAP_SPARSE 8		  /* for what not every instruction counts: walks are shorter */
 #define ROUNDS                                                                                     \
 	4096 /* of overflows at one instruction: a service that arms none of them is broken */
-#define SOON	63
-#define CARRIED AP_KIND_BIT(AP_KIND_INSTR) /* by the lane of just this, in the place of shapes */
-
-u32 ap_lane_count(const struct ap_vec *vec, u64 kinds)
-{
-	u64 sum = 0;
-
-	if (kinds == AP_KIND_BIT(AP_KIND_INSTR)) /* what is sampled most */
-		return ap_vec_get(vec->g[AP_VEC_BASE], AP_VEC_INSTR);
-	for (u32 group = 0; group < AP_VEC_GROUPS; group++)
-		if (vec->g[group])
-			sum += ap_shape_of(vec->g[group] | (u64)group << AP_VEC_TAG_SHIFT, kinds);
-	return (u32)sum;
-}
-
-u32 ap_lane_cap(u64 kinds)
-{
-	return kinds & AP_KIND_BIT(AP_KIND_INSTR) ? CAP_ALL : CAP_SPARSE;
-}
-
-#define FLOPS_MOST 32U /* of 16 elements, fused ones twice */
-
-/* An instruction counts at most this much. */
-static u32 weight(u64 kinds)
-{
-	u32 n = kinds & AP_KINDS_FP ? 3 : 0;
-
-	n += kinds & AP_KIND_BIT(AP_KIND_FLOPS) ? FLOPS_MOST : 0;
-	for (kinds &= ~AP_KINDS_OF_FLOPS; kinds; kinds &= kinds - 1)
-		n++;
-	return n;
-}
-
-static void take_over(u32 k, u64 kinds)
-{
-	ap_proc.lanes[k] = kinds;
-	ap_proc.lane_margin[k] = ap_lane_cap(kinds) + weight(kinds);
-	if (kinds == CARRIED && !(ap_proc.direct & CARRIED) && !ap_proc.carry)
-		ap_slot_set_carry(k + 1);
-}
-
-void ap_lanes_take_over(u32 n, u32 gen)
-{
-	ap_proc.lanes_more = false;
-	for (u32 k = 0; k < n; k++) {
-		u64 kinds = __atomic_load_n(&ap_proc.session->lanes[k], __ATOMIC_RELAXED);
-
-		if (k >= ap_proc.nlanes || kinds != ap_proc.lanes[k])
-			take_over(k, kinds);
-		ap_proc.lanes_more |= (kinds & ~AP_KINDS_BASE) != 0;
-	}
-	if (n)
-		ap_sample_on();
-	ap_proc.nlanes = n;
-	ap_proc.lane_gen = gen;
-	if (n)
-		ap_ibl_fill_front();
-}
-
-/* In the first word, whether the budget is spread or not. */
-static void take(struct ap_thread *t, u32 k, s64 n)
-{
-	u64 *word = &ap_thread_slot(t)->budget[k][0];
-	s64 was = ap_budget_value(__atomic_load_n(word, __ATOMIC_RELAXED));
-
-	__atomic_store_n(word, (u64)(was - n), __ATOMIC_RELAXED);
-}
+#define SOON 63
 
 static u64 raw_of(struct ap_thread *t, u32 k)
 {
@@ -96,7 +26,8 @@ static u64 raw_of(struct ap_thread *t, u32 k)
 static bool may_be_behind(const struct ap_thread *t, const struct ap_lane *lane, u32 k)
 {
 	return lane->may_be_behind && lane->armed && !lane->is_soon && !lane->has_turn && !k &&
-	       ap_proc.nlanes == 1 && ap_proc.lanes[k] == CARRIED && !t->feed && !ap_proc.data;
+	       ap_proc.nlanes == 1 && ap_proc.lanes[k] == AP_LANE_CARRIED && !t->feed &&
+	       !ap_proc.data;
 }
 
 /* The nearer of the lane's marks decides about its budget. */
@@ -118,13 +49,6 @@ static void aim(struct ap_thread *t, u32 k, u64 raw)
 	budget = (s64)left - (s64)lane->margin;
 	lane->zero = raw + (u64)budget;
 	ap_lane_place(t, k, budget);
-}
-
-u64 ap_lane_sum(struct ap_thread *t, u64 kinds)
-{
-	const struct ap_slot_view view = ap_thread_view(t);
-
-	return ap_slot_sum_of(&view, kinds, ~0ULL);
 }
 
 u64 ap_lane_raw(struct ap_thread *t, u32 lane)
@@ -183,21 +107,6 @@ void ap_lanes_begin(struct ap_thread *t)
 	t->nlanes = ap_proc.nlanes;
 	l->gen = ap_proc.lane_gen;
 	ap_lanes_arm(t);
-}
-
-void ap_lanes_add(struct ap_thread *t, const struct ap_vec *vec, u64 times)
-{
-	for (u32 k = 0; k < t->nlanes; k++)
-		take(t, k, (s64)(times * ap_lane_count(vec, ap_proc.lanes[k])));
-}
-
-void ap_count_kind(struct ap_thread *t, u32 kind, s64 n)
-{
-	if (kind != AP_KIND_INSTR || !ap_lanes_carry(t))
-		ap_thread_slot(t)->extra[kind] += n;
-	for (u32 k = 0; k < t->nlanes; k++)
-		if (ap_proc.lanes[k] & AP_KIND_BIT(kind))
-			take(t, k, n);
 }
 
 /* --- overflows */

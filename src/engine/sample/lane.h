@@ -12,11 +12,10 @@
 #ifndef AP_ENGINE_LANE_H
 #define AP_ENGINE_LANE_H
 
+#include "engine/count/lane.h"
 #include "engine/runtime/engine.h"
 #include "service/hooks.h"
 #include "service/service.h"
-
-struct ap_emit;
 
 struct ap_lane {
 	u64 kinds;
@@ -77,12 +76,6 @@ static inline struct ap_lanes *ap_thread_lanes(struct ap_thread *t)
 /* sample_client.c: from now on the dispatcher asks.  Async-safe. */
 void ap_sample_on(void);
 
-/* Are the thread's instructions counted in a lane, and nowhere else? */
-static inline bool ap_lanes_carry(const struct ap_thread *t)
-{
-	return ap_unlikely(ap_proc.carry) && ap_proc.carry <= t->nlanes;
-}
-
 static inline s64 ap_lane_budget(struct ap_thread *t, u32 lane)
 {
 	const u64 *words = ap_thread_slot(t)->budget[lane];
@@ -130,13 +123,6 @@ static inline bool ap_lanes_passed(struct ap_thread *t)
 	       ap_lane_budget(t, 0) < 0;
 }
 
-/* Of the kinds a vector's count. */
-u32 ap_lane_count(const struct ap_vec *vec, u64 kinds);
-/* A block counts less than this of the lane before its last instruction. */
-u32 ap_lane_cap(u64 kinds);
-
-/* What the slot's counters say of these kinds, as the supervisor adds them up. */
-u64 ap_lane_sum(struct ap_thread *t, u64 kinds);
 /* The thread begins to keep the lanes of the process; not in code. */
 void ap_lanes_begin(struct ap_thread *t);
 /* The supervisor has changed its samplers. */
@@ -148,9 +134,6 @@ void ap_lanes_arm(struct ap_thread *t);
 u64 ap_lane_raw(struct ap_thread *t, u32 lane);
 void ap_lane_take_turn(struct ap_thread *t, u32 lane, u64 counts);
 bool ap_lanes_have_marks(struct ap_thread *t);
-/* Counts that are made apart from translated code: in extra[], and here. */
-void ap_lanes_add(struct ap_thread *t, const struct ap_vec *vec, u64 times);
-
 /* Is there anything to do before the thread goes on? */
 static inline bool ap_lanes_want(struct ap_thread *t)
 {
@@ -182,34 +165,6 @@ static inline bool ap_lanes_near(struct ap_thread *t)
 	return false;
 }
 
-#define AP_LANE_FUSED 2 /* so many fit beside an indirect transfer */
-/* lane_emit.c: jumps that are taken where a budget is used up. */
-struct ap_lane_jumps {
-	u32 n;
-	u8 *site[AP_LANE_MAX]; /* rel32 */
-	u8 lane[AP_LANE_MAX];  /* whose it is: those behind it are not taken down yet */
-	bool wants_near;       /* the way out is written close by, for the last lane's */
-	u8 *near;	       /* rel8 of that, or NULL */
-	bool in_rdx; /* no jump: rdx is all ones where the last lane's is used up, else 0 */
-};
-/* The word that the code written from here on takes down: another each time, 0 where it tests nothing. */
-u32 ap_lane_next_word(bool tests);
-void ap_lane_use_word(u32 word);
-/*
- * Each takes all lanes down by a vector; jumps NULL: no test.  _flags, _rcx, _rdx say what they may
- * change, which _rdx has as it was where it jumps.
- */
-void ap_lane_emit_flags(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
-void ap_lane_emit_rcx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
-void ap_lane_emit_rdx(struct ap_emit *e, const struct ap_vec *vec, struct ap_lane_jumps *jumps);
-/* The way out that is near begins here. */
-void ap_lane_patch_near(struct ap_emit *e, const struct ap_lane_jumps *jumps);
-void ap_lane_emit_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg);
-/* What a lane's jump has left out: the lanes behind it, with the flags free or through a register. */
-bool ap_lane_has_rest(const struct ap_vec *vec, u32 lane);
-void ap_lane_emit_rest_flags(struct ap_emit *e, const struct ap_vec *vec, u32 lane);
-void ap_lane_emit_rest_reg(struct ap_emit *e, const struct ap_vec *vec, u32 lane, u8 reg);
-
 /*
  * prompt.c: SIGTRAPs of the kernel's events.  is and note in the signal handler; take where t->regs are
  * complete.
@@ -238,8 +193,6 @@ void ap_branches_note_before(struct ap_thread *t, const struct ap_where *w);
  * Then where the thread has left the middle of a block by x, and nothing is counted of what it has not run: samples, and
  * enters it there, if it can.
  */
-struct ap_sb;
-u8 ap_behind_frame(const struct ap_sb *sb);
 void ap_behind_note_exit(struct ap_thread *t, const struct ap_exit *x);
 void ap_behind_note_branch(struct ap_thread *t, const struct ap_block *b, const u8 *last);
 void ap_behind_note_middle(struct ap_thread *t, const struct ap_where *w);

@@ -17,6 +17,13 @@ void ap_sample_on(void)
 		ap_client_on(self);
 }
 
+/* The session may have lanes now. */
+static void kinds_changed(void)
+{
+	if (ap_proc.nlanes)
+		ap_sample_on();
+}
+
 static void asked(struct ap_thread *t)
 {
 	(void)t;
@@ -112,6 +119,12 @@ static void after_exit(struct ap_thread *t, enum ap_left how)
 {
 	if (how == AP_LEFT_BEFORE)
 		ap_behind_take_back(t);
+}
+
+static void counted_partly(struct ap_thread *t, const struct ap_where *w)
+{
+	if (ap_lanes_passed(t))
+		ap_behind_note_middle(t, w);
 }
 
 /* --- in again */
@@ -239,11 +252,13 @@ static void stores_into_code(struct ap_thread *t, const struct ap_where *w)
 AP_CLIENT(ap_sample_client)
 {
 	self = c;
+	c->kinds_changed = kinds_changed;
 	c->asked = asked;
 	c->back = back;
 	c->left_by = left_by;
 	c->owns_exit = ap_stop_is;
 	c->left_middle = left_middle;
+	c->counted_partly = counted_partly;
 	c->after_exit = after_exit;
 	c->arrive = arrive_here;
 	c->left_block = left_block;
@@ -254,6 +269,5 @@ AP_CLIENT(ap_sample_client)
 	c->before_entry_alone = before_entry_alone;
 	c->on_signal = on_prompt;
 	c->stores_into_code = stores_into_code;
-	if (ap_proc.nlanes)
-		ap_client_on(c);
+	kinds_changed();
 }

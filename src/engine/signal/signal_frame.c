@@ -8,6 +8,7 @@
 #include "engine/access/feed.h"
 #include "engine/cache/smc.h"
 #include "engine/client.h"
+#include "engine/count/lane.h"
 #include "engine/signal/signal.h"
 #include "service/service.h"
 

@@ -5,6 +5,7 @@
  * judges the program's calls by their own addresses and does what the kernel would do.
  * Not so where it may hand a call over to a listener or a tracer: that only the kernel can.
  */
+#include "engine/count/lane.h"
 #include "engine/runtime/filter.h"
 
 #include "base/mem.h"

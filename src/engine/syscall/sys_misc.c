@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Small calls that the engine answers in part: the program's %gs base, which is virtual, the
- * session's own prctl, and the robust
+ * session's own prctl, restartable sequences, and the robust
  * list, of which each task has one: a vfork child's is the engine's (lock.h) until the program wants
  * it.
  */
@@ -20,6 +20,9 @@
 #define PR_SET_SECCOMP	  22
 
 #define PR_SET_SYSCALL_USER_DISPATCH 59
+
+#define RSEQ_UNREGISTER 1
+#define RSEQ_SIZE_MIN	32
 
 /* Code has CPUID executed where the program does, or by the engine. */
 static void let_cpuid_fault(bool may)
@@ -138,5 +141,38 @@ s64 ap_call_robust(struct ap_thread *t, struct ap_call *c)
 	if (ap_safe_copy((void *)c->a[2], &size, sizeof(size)) ||
 	    ap_safe_copy((void *)c->a[1], &none, sizeof(none)))
 		return -AP_EFAULT;
+	return 0;
+}
+
+/*
+ * A critical section could not be restarted from inside translated code.  A program that starts
+ * under the engine is told that there is no such call; one that has it from before counts on it, and
+ * a C library ends where it fails for a new thread: so it succeeds, and the area goes on saying that
+ * no CPU is known, which its users must expect.
+ */
+s64 ap_call_rseq(struct ap_thread *t, struct ap_call *c)
+{
+	u64 area = c->a[0];
+	u32 size = (u32)c->a[1], flags = (u32)c->a[2], sig = (u32)c->a[3];
+
+	if (!ap_proc.boot->nthreads)
+		return -AP_ENOSYS;
+	if (flags & ~(u32)RSEQ_UNREGISTER)
+		return -AP_EINVAL;
+	if (t->rseq) {
+		if (t->rseq != area || t->rseq_size != size)
+			return -AP_EINVAL;
+		if (t->rseq_sig != sig)
+			return -AP_EPERM;
+		if (!flags)
+			return -AP_EBUSY;
+		t->rseq = 0;
+		return 0;
+	}
+	if (flags || size < RSEQ_SIZE_MIN || area & (RSEQ_SIZE_MIN - 1))
+		return -AP_EINVAL;
+	t->rseq = area;
+	t->rseq_size = size;
+	t->rseq_sig = sig;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "engine/access/feed_helper.h"
 #include "engine/cache/smc.h"
 #include "engine/client.h"
+#include "engine/count/lane.h"
 #include "engine/runtime/filter.h"
 #include "engine/runtime/resident.h"
 #include "engine/sample/lane.h"

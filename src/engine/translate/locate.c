@@ -5,8 +5,9 @@
  * inside the cache keeps them alive.
  */
 #include "engine/cache/unit.h"
+#include "engine/client.h"
+#include "engine/count/lane.h"
 #include "engine/runtime/engine.h"
-#include "engine/sample/lane.h"
 #include "engine/translate/sb.h"
 
 bool ap_cache_contains(u64 pc)
@@ -143,8 +144,7 @@ void ap_cache_count_partial(struct ap_thread *t, const struct ap_where *w)
 	count_prefix(t, w, 1);
 	if (w->rep)
 		count_iterations(t, w->rep);
-	if (ap_lanes_passed(t))
-		ap_behind_note_middle(t, w);
+	ap_clients_counted_partly(t, w);
 }
 
 u64 ap_cache_leave_middle(struct ap_thread *t, const struct ap_exit *x)

@@ -9,9 +9,9 @@
  */
 #include "engine/cache/lookup.h"
 #include "engine/cache/unit.h"
+#include "engine/count/lane.h"
 #include "engine/emit/fix.h"
 #include "engine/runtime/engine.h"
-#include "engine/sample/lane.h"
 #include "engine/translate/sb.h"
 
 #define OP_OFF(i) ((i)->modrm_off - 1)

@@ -121,18 +121,6 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad); /* NULL: no room
 void ap_translate_undo(
 	struct ap_block *b); /* its memory is free again, if it is what was made last */
 
-/*
- * pmc.c: rdpmc, with the flags kept or not.  slow: the rel32 of jumps to where the dispatcher does it, which
- * begins with what ap_pmc_emit_slow writes.
- */
-#define AP_PMC_SLOW 4
-struct ap_pmc_jumps {
-	u32 n;
-	u8 *site[AP_PMC_SLOW];
-};
-void ap_pmc_emit(struct ap_emit *e, bool keep_flags, struct ap_pmc_jumps *slow);
-void ap_pmc_emit_slow(struct ap_emit *e, bool keep_flags, const struct ap_pmc_jumps *slow);
-
 /* count.c: what an indirect jump, call or return adds to the base group. */
 u64 ap_indirect_vec(const struct ap_insn *i);
 

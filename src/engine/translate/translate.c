@@ -16,11 +16,13 @@
 #include "engine/cache/lookup.h"
 #include "engine/cache/unit.h"
 #include "engine/client.h"
+#include "engine/count/lane.h"
+#include "engine/count/pmc.h"
 #include "engine/emit/emit.h"
 #include "engine/emit/fix.h"
 #include "engine/runtime/engine.h"
-#include "engine/sample/lane.h"
 #include "engine/translate/block.h"
+#include "engine/translate/frame.h"
 #include "engine/translate/kept.h"
 #include "engine/translate/sb.h"
 
@@ -684,7 +686,7 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	b->final_vec = tr.count ? tr.final_vec.g[AP_VEC_BASE] : 0;
 	b->probe = sb->probe;
 	b->small = all_sites > 0;
-	b->frame = tr.lanes ? ap_behind_frame(sb) : 0;
+	b->frame = tr.lanes ? ap_sb_frame(sb) : 0;
 	b->last_pc = sb->n ? sb->insns[sb->n - 1].pc : 0;
 	return b;
 }

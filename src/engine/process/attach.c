@@ -12,9 +12,6 @@
 #include "engine/signal/signal.h"
 #include "engine/task/task.h"
 
-#define RSEQ_UNREGISTER 1
-#define RSEQ_SIZE_MIN	32
-
 static struct ap_altstack first_altstack;
 
 static struct ap_boot_thread *records(void)
@@ -105,37 +102,4 @@ void ap_attach_thread(struct ap_boot_thread *rec)
 	if (rec->restart)
 		ap_syscall_resume(t, rec->restart);
 	ap_redispatch(t);
-}
-
-/*
- * A critical section could not be restarted from inside translated code.  A program that starts
- * under the engine is told that there is no such call; one that has it from before counts on it, and
- * a C library ends where it fails for a new thread: so it succeeds, and the area goes on saying that
- * no CPU is known, which its users must expect.
- */
-s64 ap_call_rseq(struct ap_thread *t, struct ap_call *c)
-{
-	u64 area = c->a[0];
-	u32 size = (u32)c->a[1], flags = (u32)c->a[2], sig = (u32)c->a[3];
-
-	if (!ap_proc.boot->nthreads)
-		return -AP_ENOSYS;
-	if (flags & ~(u32)RSEQ_UNREGISTER)
-		return -AP_EINVAL;
-	if (t->rseq) {
-		if (t->rseq != area || t->rseq_size != size)
-			return -AP_EINVAL;
-		if (t->rseq_sig != sig)
-			return -AP_EPERM;
-		if (!flags)
-			return -AP_EBUSY;
-		t->rseq = 0;
-		return 0;
-	}
-	if (flags || size < RSEQ_SIZE_MIN || area & (RSEQ_SIZE_MIN - 1))
-		return -AP_EINVAL;
-	t->rseq = area;
-	t->rseq_size = size;
-	t->rseq_sig = sig;
-	return 0;
 }

@@ -3,8 +3,7 @@
  * The code that takes budgets down.  With the status flags free it is sub and js; else it goes through
  * a register that the caller has spilled, and the sign, read back from memory, is turned into a zero for jrcxz.
  */
-#include "engine/emit/emit.h"
-#include "engine/sample/lane.h"
+#include "engine/count/lane.h"
 
 #define JS 8
 
