@@ -5,6 +5,8 @@
  */
 #include "engine/client.h"
 
+#include "engine/translate/sb.h"
+
 #define CLIENTS_MAX 8
 
 static struct ap_client clients[CLIENTS_MAX];
@@ -220,3 +222,47 @@ bool ap_clients_are_held_up(struct ap_thread *t, bool is_in_code)
 	any |= c->is_held_up(t, is_in_code);
 	return any;
 }
+
+u32 ap_clients_limit_insns(const struct ap_sb *sb)
+{
+	const struct ap_client *c;
+	u32 n = sb->n, limit;
+
+	FOR_EACH(c, those_on(), limit_insns)
+	{
+		limit = c->limit_insns(sb);
+		n = limit < n ? limit : n;
+	}
+	return n;
+}
+
+TELL(those_on, code_goes, (void), ())
+TELL(all, release_code, (void), ())
+TELL(all, settle_last, (struct ap_thread * t), (t))
+TELL(all, read_last, (struct ap_thread * t), (t))
+TELL(all, thread_ends, (struct ap_thread * t), (t))
+TELL(all, reserve, (u32 n), (n))
+TELL(all, before_fork, (struct ap_thread * t, u64 random), (t, random))
+TELL(all, in_child, (struct ap_thread * t), (t))
+
+bool ap_clients_move_shared(void)
+{
+	const struct ap_client *c;
+
+	FOR_EACH(c, all(), move_shared)
+	if (!c->move_shared())
+		return false;
+	return true;
+}
+
+TELL(all, renew_all, (void), ())
+TELL(all, each_shared, (void (*fn)(void *at, u64 size)), (fn))
+TELL(all, end_tasks, (void), ())
+ASK(all, hold_tasks, hold_tasks, (void), ())
+TELL(all, let_tasks, (void), ())
+ASK(all, make_way, make_way, (void), ())
+TELL(all, before_call, (const struct ap_call *call), (call))
+TELL(those_on, call_counted, (struct ap_thread * t, u64 pc), (t, pc))
+TELL(those_on, after_call, (struct ap_thread * t), (t))
+TELL(those_on, enter_handler, (struct ap_thread * t), (t))
+ASK(those_on, own_word, owns_word, (const struct ap_thread *t, u64 at), (t, at))

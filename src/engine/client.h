@@ -25,6 +25,7 @@ struct ap_siginfo;
 struct ap_ucontext;
 struct ap_where;
 struct ap_emit;
+struct ap_sb;
 struct ap_sb_insn;
 struct ap_thread;
 struct ap_unit;
@@ -92,12 +93,18 @@ struct ap_client {
 	bool (*is_unknown_int3)(u64 pc);
 	/* lock, always.  The first byte at pc, an int3, is to be read as what it stands for. */
 	void (*read_int3)(u64 pc, u8 *code);
+	/* lock.  So many instructions of what was read may be in one block, as far as the client goes. */
+	u32 (*limit_insns)(const struct ap_sb *sb);
 	/* lock.  A block is written: before its first instruction; before each one that was marked; its ways out, behind all else. */
 	void (*emit_begin)(void);
 	void (*emit_before)(struct ap_emit *e, const struct ap_sb_insn *in);
 	void (*emit_end)(struct ap_emit *e, const struct ap_unit *u);
 	/* lock.  Source bytes in [start, end) may be others. */
 	void (*drop)(u64 start, u64 end);
+	/* lock.  Code that can be executed goes: blocks are dropped, or all of them are. */
+	void (*code_goes)(void);
+	/* lock, always.  Nobody is in code that was retired: its memory is about to be used again. */
+	void (*release_code)(void);
 	/* lock.  ap_low_maps() is elsewhere, and empty. */
 	void (*low_maps_moved)(void);
 
@@ -167,6 +174,8 @@ struct ap_client {
 	enum ap_signal_verdict (*on_signal)(struct ap_thread *t, const struct ap_signal_at *at);
 	/* A block was left at *w, and what was executed of it is counted.  Also in the dispatcher. */
 	void (*counted_partly)(struct ap_thread *t, const struct ap_where *w);
+	/* May translated code of this thread store a word there?  It is memory of the client's. */
+	bool (*owns_word)(const struct ap_thread *t, u64 at);
 	/* Is that code of the client's, beside the cache and the engine's image? */
 	bool (*owns_code)(u64 pc);
 	/* The instruction at *w, a store into code, is executed alone, and not in the block that it was met in. */
@@ -185,6 +194,41 @@ struct ap_client {
 	void (*return_ends)(struct ap_thread *t, u64 ret);
 	/* free, always.  The call that has begun is not made after all. */
 	void (*call_untouched)(struct ap_thread *t);
+	/*
+	 * Threads and processes, all of these always.
+	 *
+	 * settle_last: free; settle(), and nothing more will come: the thread ends, or its image.  read_last: lock; likewise, of a thread that
+	 * is not in code.  thread_ends: lock; what the client keeps for it goes.
+	 */
+	void (*settle_last)(struct ap_thread *t);
+	void (*read_last)(struct ap_thread *t);
+	void (*thread_ends)(struct ap_thread *t);
+	/* lock.  A filter of the program's comes, behind which there may be no more memory: for all threads, and n to come. */
+	void (*reserve)(u32 n);
+	/* lock.  In the parent; random: where the child's numbers begin.  In the child, where it is alone. */
+	void (*before_fork)(struct ap_thread *t, u64 random);
+	void (*in_child)(struct ap_thread *t);
+	/* lock.  The process has another party: false, its file cannot be mapped; then its segment is another one, for all threads. */
+	bool (*move_shared)(void);
+	void (*renew_all)(void);
+	/* lock.  All that the client has mapped of the party's file. */
+	void (*each_shared)(void (*fn)(void *at, u64 size));
+	/*
+	 * Tasks of the client's own beside the program's.  end_tasks: lock; all of them.  hold_tasks: free; they end, and there are none
+	 * until let_tasks(), which is called where it said true.  make_way: free; the program may have no more tasks: true, some are gone.
+	 * before_call: free; of a call that may meet them.
+	 */
+	void (*end_tasks)(void);
+	bool (*hold_tasks)(void);
+	void (*let_tasks)(void);
+	bool (*make_way)(void);
+	void (*before_call)(const struct ap_call *c);
+
+	/* free.  The instruction at pc is counted, and its system call has not begun. */
+	void (*call_counted)(struct ap_thread *t, u64 pc);
+	/* free.  The system call is over.  A handler is about to be entered, at t->regs.rip. */
+	void (*after_call)(struct ap_thread *t);
+	void (*enter_handler)(struct ap_thread *t);
 	/* free.  The child goes on with its parent's stack. */
 	void (*inherit_stack)(struct ap_thread *child, const struct ap_thread *parent);
 };
@@ -214,11 +258,14 @@ void ap_clients_text_changed(const struct ap_call *c, s64 ret);
 enum ap_special ap_clients_plan_insn(struct ap_sb_insn *in);
 bool ap_clients_is_unknown_int3(u64 pc);
 void ap_clients_read_int3(u64 pc, u8 *code);
-bool ap_clients_change_code(void); /* some of them may */
+bool ap_clients_change_code(void);		    /* some of them may */
+u32 ap_clients_limit_insns(const struct ap_sb *sb); /* all that it has where nobody minds */
 void ap_clients_emit_begin(void);
 void ap_clients_emit_before(struct ap_emit *e, const struct ap_sb_insn *in);
 void ap_clients_emit_end(struct ap_emit *e, const struct ap_unit *u);
 void ap_clients_drop(u64 start, u64 end);
+void ap_clients_code_goes(void);
+void ap_clients_release_code(void);
 void ap_clients_low_maps_moved(void);
 void ap_clients_kinds_changed(void);
 void ap_clients_follow(struct ap_thread *t, bool is_data);
@@ -246,6 +293,7 @@ bool ap_clients_led_to(u64 from, u64 to);
 void ap_clients_trial_done(struct ap_thread *t);
 enum ap_signal_verdict ap_clients_on_signal(struct ap_thread *t, const struct ap_signal_at *at);
 void ap_clients_counted_partly(struct ap_thread *t, const struct ap_where *w);
+bool ap_clients_own_word(const struct ap_thread *t, u64 at);
 bool ap_clients_own_code(u64 pc);
 void ap_clients_stores_into_code(struct ap_thread *t, const struct ap_where *w);
 bool ap_clients_are_held_up(struct ap_thread *t, bool is_in_code);
@@ -255,6 +303,23 @@ void ap_clients_call_begins(struct ap_thread *t, u64 nr);
 void ap_clients_call_ends(struct ap_thread *t, u64 nr, u64 ret);
 void ap_clients_return_ends(struct ap_thread *t, u64 ret);
 void ap_clients_call_untouched(struct ap_thread *t);
+void ap_clients_settle_last(struct ap_thread *t);
+void ap_clients_read_last(struct ap_thread *t);
+void ap_clients_thread_ends(struct ap_thread *t);
+void ap_clients_reserve(u32 n);
+void ap_clients_before_fork(struct ap_thread *t, u64 random);
+void ap_clients_in_child(struct ap_thread *t);
+AP_MUST_CHECK bool ap_clients_move_shared(void);
+void ap_clients_renew_all(void);
+void ap_clients_each_shared(void (*fn)(void *at, u64 size));
+void ap_clients_end_tasks(void);
+AP_MUST_CHECK bool ap_clients_hold_tasks(void);
+void ap_clients_let_tasks(void);
+AP_MUST_CHECK bool ap_clients_make_way(void);
+void ap_clients_before_call(const struct ap_call *c);
+void ap_clients_call_counted(struct ap_thread *t, u64 pc);
+void ap_clients_after_call(struct ap_thread *t);
+void ap_clients_enter_handler(struct ap_thread *t);
 void ap_clients_inherit_stack(struct ap_thread *child, const struct ap_thread *parent);
 
 #endif

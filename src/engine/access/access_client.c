@@ -5,9 +5,11 @@
  */
 #include "engine/access/feed.h"
 #include "engine/access/feed_code.h"
+#include "engine/access/feed_helper.h"
 #include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/signal/signal.h"
+#include "engine/transparency/call.h"
 
 static const struct ap_client *self;
 
@@ -98,6 +100,42 @@ static bool is_held_up(struct ap_thread *t, bool is_in_code)
 	return true;
 }
 
+static void reserve_logs(u32 n)
+{
+	if (ap_feed_is_on())
+		ap_feed_reserve(n);
+}
+
+static bool hold_tasks(void)
+{
+	if (ap_likely(!ap_helpers_any))
+		return false;
+	ap_lock_take(&ap_proc.lock);
+	ap_helpers_hold();
+	ap_lock_drop(&ap_proc.lock);
+	return true;
+}
+
+static void let_tasks(void)
+{
+	ap_lock_take(&ap_proc.lock);
+	ap_helpers_let();
+	ap_lock_drop(&ap_proc.lock);
+}
+
+/* Also before there is one: a wait that begins now may last until there is. */
+static void before_call(const struct ap_call *c)
+{
+	ap_helpers_before_call(c->nr, c->a[0], c->a[2], c->a[3]);
+}
+
+static void after_call(struct ap_thread *t)
+{
+	ap_feed_look_at_names(t);
+	if (ap_feed_must_step(t))
+		ap_sig_look_for_segv(t);
+}
+
 AP_CLIENT(ap_access_client)
 {
 	self = c;
@@ -111,5 +149,23 @@ AP_CLIENT(ap_access_client)
 	c->on_signal = on_full_log;
 	c->owns_code = ap_feed_code_contains;
 	c->is_held_up = is_held_up;
+	c->release_code = ap_feed_forget;
+	c->settle_last = ap_feed_look_last;
+	c->read_last = ap_feed_read_last;
+	c->thread_ends = ap_feed_end;
+	c->reserve = reserve_logs;
+	c->before_fork = ap_feed_before_fork;
+	c->in_child = ap_feed_fork_child;
+	c->move_shared = ap_feed_names_move;
+	c->renew_all = ap_feed_renew_all;
+	c->each_shared = ap_feed_names_each;
+	c->end_tasks = ap_helpers_end;
+	c->hold_tasks = hold_tasks;
+	c->let_tasks = let_tasks;
+	c->make_way = ap_helpers_make_way;
+	c->before_call = before_call;
+	c->after_call = after_call;
+	c->enter_handler = ap_feed_enter_handler;
+	c->owns_word = ap_feed_is_log;
 	kinds_changed();
 }

@@ -168,20 +168,6 @@ static inline void ap_feed_look_at_names(struct ap_thread *t)
 	ap_lock_drop(&ap_proc.lock);
 }
 
-static inline bool ap_feed_is_on(void)
-{
-	return ap_unlikely(ap_proc.kinds & AP_KINDS_MODEL);
-}
-
-/*
- * A filter of the program's may not allow the return from a handler: there blocks are not linked, and the
- * dispatcher keeps the logs from getting full.
- */
-static inline bool ap_feed_is_watched(void)
-{
-	return ap_feed_is_on() && ap_proc.seg->mute;
-}
-
 static inline bool ap_feed_has_data(void)
 {
 	return ap_proc.kinds & AP_KINDS_MODEL & ~AP_KINDS_BRANCHES;

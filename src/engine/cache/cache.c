@@ -20,7 +20,6 @@
 #include "engine/runtime/engine.h"
 #include "engine/runtime/filter.h"
 #include "engine/runtime/resident.h"
-#include "engine/sample/lane.h"
 #include "engine/translate/heir.h"
 #include "engine/translate/sb.h"
 
@@ -123,7 +122,7 @@ void ap_cache_invalidate(u64 start, u64 end)
 	ap_resident_forget(start, end);
 	ap_clients_drop(start, end);
 	for (; ap_region_next(start, end, &lo, &hi); start = hi) {
-		ap_walk_forget();
+		ap_clients_code_goes();
 		if ((hi - lo) / AP_PAGE_SIZE >= PAGE_BUCKETS) {
 			for (u32 h = 0; h < PAGE_BUCKETS; h++)
 				invalidate_bucket(h, lo, hi);
@@ -159,7 +158,7 @@ bool ap_cache_has_older(u32 epoch)
 
 static void release(void)
 {
-	ap_feed_forget();
+	ap_clients_release_code();
 	ap_units_release();
 	ap_heap_reset();
 }
@@ -199,7 +198,7 @@ void ap_cache_retire(void)
 		}
 	}
 	ap_lookup_clear();
-	ap_walk_forget();
+	ap_clients_code_goes();
 	memset(pages, 0, sizeof(pages));
 	ap_units_retire();
 	ap_proc.epoch++;
@@ -281,7 +280,7 @@ static void build(u64 pc, u32 max_insns)
 	ap_sb_build(&sb, pc, max_insns);
 	if (ap_likely(!ap_proc.nlanes))
 		return;
-	n = ap_lane_shorten(&sb);
+	n = ap_clients_limit_insns(&sb);
 	if (n < sb.n)
 		ap_sb_build(&sb, pc, n);
 }

@@ -4,7 +4,6 @@
  * may be executing it.  Unlinked it leads to the exit's stub and so to the dispatcher.
  */
 #include "abi/switches.h"
-#include "engine/access/feed.h"
 #include "engine/cache/unit.h"
 #include "engine/emit/emit.h"
 #include "engine/runtime/engine.h"

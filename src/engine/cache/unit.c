@@ -9,7 +9,6 @@
 #include "engine/cache/unit.h"
 
 #include "abi/switches.h"
-#include "engine/access/feed.h"
 #include "engine/emit/emit.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/filter.h"

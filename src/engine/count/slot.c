@@ -12,7 +12,7 @@
 #include "abi/service.h"
 #include "abi/slot_sum.h"
 #include "base/mem.h"
-#include "engine/access/feed.h"
+#include "engine/client.h"
 #include "engine/runtime/session_fd.h"
 #include "engine/thread/cradle.h"
 
@@ -244,8 +244,8 @@ void ap_thread_fini_slot(struct ap_thread *t)
 {
 	struct ap_slot *slot = ap_thread_slot(t);
 
-	ap_feed_read_last(t);
-	ap_feed_end(t);
+	ap_clients_read_last(t);
+	ap_clients_thread_ends(t);
 	if (slot->state == AP_SLOT_LIVE)
 		sum_up(t);
 	if (slot->state == AP_SLOT_FINAL)

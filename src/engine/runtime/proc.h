@@ -67,6 +67,21 @@ struct ap_proc {
 
 extern struct ap_proc ap_proc;
 
+/* Does code log for the models? */
+static inline bool ap_feed_is_on(void)
+{
+	return ap_unlikely(ap_proc.kinds & AP_KINDS_MODEL);
+}
+
+/*
+ * A filter of the program's may not allow the return from a handler: there blocks are not linked, and the
+ * dispatcher keeps the logs from getting full.
+ */
+static inline bool ap_feed_is_watched(void)
+{
+	return ap_feed_is_on() && ap_proc.seg->mute;
+}
+
 static inline bool ap_in_blob(u64 pc)
 {
 	return pc >= ap_proc.blob_lo && pc < ap_proc.code_hi;

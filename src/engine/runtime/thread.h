@@ -183,7 +183,7 @@ struct ap_thread {
 	u8 probed[3][16];     /* probed.c: code that is executed with AP_TRIAL_PROBED */
 	u32 probed_hits
 		[2]; /* watched data that what may follow it accesses: behind it, and where it branches to */
-	u64 tsc_seen; /* fixed.c: retired when it last asked for the time stamp counter */
+	u64 tsc_seen; /* emulate.c: retired when it last asked for the time stamp counter */
 	u32 on_trial; /* with native_pc: enum ap_trial, why the CPU executes what is there */
 
 	/* System calls: owned by syscall*.c / task*.c */

@@ -9,7 +9,6 @@
  * there: at an exit, in the middle (ap_cache_count_partial), by an indirect branch.  The service asks for the
  * instruction, and for its frame pointer, with which callchains begin.
  */
-#include "engine/access/feed.h"
 #include "engine/cache/cache.h"
 #include "engine/cache/lookup.h"
 #include "engine/cache/unit.h"

@@ -10,7 +10,6 @@
  * (ap_slot.carry_hidden).  So this is for instructions that are counted by one lane alone, which is how most
  * programs are sampled.
  */
-#include "engine/access/feed.h"
 #include "engine/cache/cache.h"
 #include "engine/cache/lookup.h"
 #include "engine/runtime/engine.h"

@@ -8,6 +8,7 @@
 #include "engine/runtime/engine.h"
 #include "engine/sample/lane.h"
 #include "engine/signal/signal.h"
+#include "engine/translate/sb.h"
 
 static const struct ap_client *self;
 
@@ -249,10 +250,26 @@ static void stores_into_code(struct ap_thread *t, const struct ap_where *w)
 		ap_branches_note_before(t, w);
 }
 
+static void call_counted(struct ap_thread *t, u64 pc)
+{
+	if (ap_unlikely(ap_lanes_want(t)))
+		ap_lanes_look_at(t, pc);
+}
+
+static void reserve_blocks(u32 n)
+{
+	if (n && ap_proc.nlanes)
+		ap_walk_reserve();
+}
+
 AP_CLIENT(ap_sample_client)
 {
 	self = c;
 	c->kinds_changed = kinds_changed;
+	c->limit_insns = ap_lane_shorten;
+	c->code_goes = ap_walk_forget;
+	c->call_counted = call_counted;
+	c->reserve = reserve_blocks;
 	c->asked = asked;
 	c->back = back;
 	c->left_by = left_by;

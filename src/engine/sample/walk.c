@@ -9,7 +9,6 @@
  * for each number that may be left.  What is asked for the first time runs once: samples fall into the same
  * code again and again, but where they do not, keeping would fill the cache.
  */
-#include "engine/access/feed.h"
 #include "engine/sample/lane.h"
 #include "engine/translate/sb.h"
 #include "x86/access.h"

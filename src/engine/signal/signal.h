@@ -143,6 +143,7 @@ bool ap_sig_is_nudge(u32 sig, const struct ap_siginfo *info);
 void ap_sig_put_back(u32 sig, const struct ap_siginfo *info);
 void ap_sig_regs_to_uc(struct ap_sigcontext *mc, const struct ap_regs *r);
 void ap_sig_uc_to_regs(struct ap_regs *r, const struct ap_sigcontext *mc);
+/* landing.c */
 void ap_sig_resume_smc(struct ap_thread *t);
 AP_NORETURN void ap_sig_resume_bug(struct ap_thread *t);
 AP_NORETURN void ap_sig_resume_trial(struct ap_thread *t);

@@ -6,8 +6,7 @@
  * Both end in an rt_sigreturn, which loads registers, extended state and mask in one step: what
  * is pending then strikes at the program's pc.
  */
-#include "engine/access/feed.h"
-#include "engine/access/feed_helper.h"
+#include "engine/client.h"
 #include "engine/signal/signal.h"
 #include "engine/task/task.h"
 
@@ -93,8 +92,8 @@ void ap_sig_die(struct ap_thread *t)
 	u64 pid, tid;
 
 	ap_lock_take(&ap_proc.lock);
-	ap_feed_read_last(t);
-	ap_helpers_end();
+	ap_clients_read_last(t);
+	ap_clients_end_tasks();
 	ap_lock_drop(&ap_proc.lock);
 	if (can_raise_again(t))
 		ap_sig_enter_native(t, ~0ULL);

@@ -5,7 +5,6 @@
  *
  * Runs in ordinary engine context with everything but the synchronous signals blocked.
  */
-#include "engine/access/feed.h"
 #include "engine/cache/smc.h"
 #include "engine/client.h"
 #include "engine/count/lane.h"
@@ -110,7 +109,7 @@ static int enter_handler(struct ap_thread *t, const struct ap_sigaction *a, u64 
 	    (!unprotect_all() || write_frame(t, a, mask, at, fp)))
 		return -AP_EFAULT;
 	t->delivered++;
-	ap_feed_enter_handler(t);
+	ap_clients_enter_handler(t);
 	ap_fp_reset();
 	if (t->altstack.flags & AP_SS_AUTODISARM)
 		t->altstack = (struct ap_altstack){ .flags = AP_SS_DISABLE };

@@ -247,27 +247,6 @@ static void fault_in_cache(struct ap_thread *t, u32 sig, const struct ap_siginfo
 	send_to(t, uc, (const void *)ap_redispatch);
 }
 
-/*
- * In engine context, all signals blocked: a store into a page that the engine may have protected.
- * Where another thread was faster the page is writable by now.
- */
-void ap_sig_resume_smc(struct ap_thread *t)
-{
-	u64 addr = ((struct ap_siginfo *)t->pend_info)->addr;
-	bool ours;
-
-	ap_lock_take(&ap_proc.lock);
-	ours = ap_smc_write_fault(addr);
-	ap_lock_drop(&ap_proc.lock);
-	if (ours) {
-		ap_thread_slot(t)->own_faults++; /* it was taken for the program's */
-		ap_sig_set_mask(t->pend_mask);
-		ap_dispatch_one_shot(t);
-	}
-	set_pending(t);
-	ap_redispatch(t);
-}
-
 /* What waits is delivered where the program's state is whole. */
 static void to_boundary(struct ap_thread *t, struct ap_ucontext *uc)
 {
@@ -349,13 +328,6 @@ static void bug(struct ap_thread *t, u32 sig, const struct ap_siginfo *info, str
 	t->fault.addr = info->addr;
 	note_engine(t, uc);
 	send_to(t, uc, ap_sig_bug_entry);
-}
-
-void ap_sig_resume_bug(struct ap_thread *t)
-{
-	if (t->in_handler_depth == 1)
-		ap_report_fault(t);
-	ap_go_native(t, "fault in the engine");
 }
 
 /* t->regs is where it happened.  A signal that waits already goes first: the fault will come again. */
@@ -458,27 +430,6 @@ static void in_blob(struct ap_thread *t, u32 sig, const struct ap_siginfo *info,
 static bool is_known_to_cpu(u32 sig, const struct ap_ucontext *uc)
 {
 	return sig != AP_SIGILL && uc->mc.trapno != AP_TRAP_GP;
-}
-
-void ap_sig_resume_trial(struct ap_thread *t)
-{
-	if (t->on_trial == AP_TRIAL_FETCH && ap_clients_led_to(t->native_pc, t->regs.rip)) {
-		t->on_trial = AP_TRIAL_NONE;
-		t->native_pc = 0;
-		ap_redispatch(t);
-	}
-	if (t->on_trial == AP_TRIAL_FETCH) {
-		t->on_trial = AP_TRIAL_NONE;
-		ap_go_native(t, "code that can be executed and not read");
-	}
-	if (t->on_trial == AP_TRIAL_PROBED) {
-		ap_clients_trial_done(t);
-		t->on_trial = AP_TRIAL_NONE;
-		t->native_pc = 0;
-		ap_redispatch(t);
-	}
-	t->on_trial = AP_TRIAL_NONE;
-	ap_go_native(t, "unknown instruction");
 }
 
 /* SI_KERNEL: there is no uprobe, it is a breakpoint of the program's. */

@@ -5,13 +5,12 @@
  * had, there is some for threads that begin and for what is kept of code.  Code itself has what room it has.
  */
 #include "base/mem.h"
-#include "engine/access/feed.h"
 #include "engine/cache/cache.h"
 #include "engine/cache/smc.h"
 #include "engine/cache/store.h"
+#include "engine/client.h"
 #include "engine/runtime/filter.h"
 #include "engine/runtime/resident.h"
-#include "engine/sample/lane.h"
 #include "engine/task/party.h"
 #include "engine/task/task.h"
 #include "engine/thread/cradle.h"
@@ -287,8 +286,7 @@ static const struct ap_filter *before(struct ap_thread *t, const struct ap_call 
 	t->filters = f;
 	if (takes_gs(t, c, former))
 		go_native(t, c, former);
-	if (ap_feed_is_on())
-		ap_feed_reserve(0);
+	ap_clients_reserve(0);
 	if (!ap_filter_allows_map(false) || !ap_filter_allows_map(true)) {
 		bool wants_cradles = may_fork(f) && !ap_filter_allows_share();
 
@@ -297,10 +295,7 @@ static const struct ap_filter *before(struct ap_thread *t, const struct ap_call 
 		ap_thread_reserve(AREAS);
 		if (wants_cradles)
 			ap_cradle_reserve(CRADLES);
-		if (ap_feed_is_on())
-			ap_feed_reserve(AREAS);
-		if (ap_proc.nlanes)
-			ap_walk_reserve();
+		ap_clients_reserve(AREAS);
 		t->filters = f;
 	}
 	if (is_for_all(c) && f != former)

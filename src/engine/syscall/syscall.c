@@ -8,14 +8,11 @@
  * after a signal has retired, one that a signal came before has not.
  */
 #include "base/mem.h"
-#include "engine/access/feed.h"
-#include "engine/access/feed_helper.h"
 #include "engine/cache/smc.h"
 #include "engine/client.h"
 #include "engine/count/lane.h"
 #include "engine/runtime/filter.h"
 #include "engine/runtime/resident.h"
-#include "engine/sample/lane.h"
 #include "engine/signal/signal.h"
 #include "engine/task/party.h"
 #include "engine/task/task.h"
@@ -47,11 +44,21 @@ static void trace(struct ap_thread *t, const struct ap_call *c, u64 rax, bool is
 	r->rip = was[3];
 }
 
-/* False: the call is not made; *ret is what comes of it. */
-static bool enter_traced(struct ap_thread *t, struct ap_call *c, s64 *ret)
+/* The one whose instruction is at pc, as the registers have it. */
+static struct ap_call call_at(const struct ap_thread *t, u64 pc)
 {
 	const u64 *gpr = t->regs.gpr;
 
+	return (struct ap_call){
+		.nr = gpr[0],
+		.a = { gpr[7], gpr[6], gpr[2], gpr[10], gpr[8], gpr[9] },
+		.pc = pc,
+	};
+}
+
+/* False: the call is not made; *ret is what comes of it. */
+static bool enter_traced(struct ap_thread *t, struct ap_call *c, s64 *ret)
+{
 	*ret = AP_SYSCALL_UNTOUCHED;
 	if (t->pending)
 		return false;
@@ -62,26 +69,19 @@ static bool enter_traced(struct ap_thread *t, struct ap_call *c, s64 *ret)
 		*ret = AP_SYSCALL_UNTOUCHED;
 		return false;
 	}
-	*c = (struct ap_call){ .nr = gpr[0],
-			       .a = { gpr[7], gpr[6], gpr[2], gpr[10], gpr[8], gpr[9] },
-			       .pc = c->pc };
+	*c = call_at(t, c->pc);
 	t->traced.calls = 1;
 	return true;
 }
 
 static s64 execute(struct ap_thread *t, u64 pc)
 {
+	struct ap_call c = call_at(t, pc);
 	u64 *gpr = t->regs.gpr;
-	struct ap_call c = {
-		.nr = gpr[0],
-		.a = { gpr[7], gpr[6], gpr[2], gpr[10], gpr[8], gpr[9] },
-		.pc = pc,
-	};
 	s64 ret;
 
 	ap_count_kind(t, AP_RAW_SYSCALL, 1);
-	if (ap_unlikely(ap_lanes_want(t)))
-		ap_lanes_look_at(t, pc);
+	ap_clients_call_counted(t, pc);
 	if (ap_tracepoints_are_on())
 		trace(t, &c, (u64)-AP_ENOSYS, false);
 	if (ap_unlikely(t->traced.how) && !enter_traced(t, &c, &ret))
@@ -118,8 +118,6 @@ static s64 execute(struct ap_thread *t, u64 pc)
 
 void ap_syscall(struct ap_thread *t, u64 pc)
 {
-	const u64 *gpr = t->regs.gpr;
-
 	if (ap_unlikely(ap_proc.forsaken))
 		ap_native_park(t);
 	ap_clients_settle(t); /* whoever reads counts does it in or after a call */
@@ -127,13 +125,13 @@ void ap_syscall(struct ap_thread *t, u64 pc)
 		return;
 	if (ap_unlikely(ap_filter_by_address) && ap_filter_takes(t, pc))
 		return;
-	/* also before there is one: a wait that begins now may last until there is */
-	if (ap_unlikely(ap_proc.session->flags & AP_F_MODEL_THREAD))
-		ap_helpers_before_call(gpr[0], gpr[7], gpr[2], gpr[10]);
+	if (ap_unlikely(ap_proc.session->flags & AP_F_MODEL_THREAD)) {
+		const struct ap_call c = call_at(t, pc);
+
+		ap_clients_before_call(&c);
+	}
 	(void)execute(t, pc);
-	ap_feed_look_at_names(t);
-	if (ap_feed_must_step(t))
-		ap_sig_look_for_segv(t);
+	ap_clients_after_call(t);
 }
 
 /* What a handler is about to see of a call that the kernel wants restarted for this reason. */

@@ -9,9 +9,8 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/access/feed.h"
-#include "engine/access/feed_helper.h"
 #include "engine/cache/store.h"
+#include "engine/client.h"
 #include "engine/runtime/filter.h"
 #include "engine/task/party.h"
 #include "engine/task/task.h"
@@ -462,15 +461,10 @@ s64 ap_call_exec(struct ap_thread *t, struct ap_call *c)
 	s64 ret;
 
 	ap_party_look(t);
-	ap_feed_look_last(t);
-	if (ap_likely(!ap_helpers_any) || t->is_vfork_child)
+	ap_clients_settle_last(t);
+	if (t->is_vfork_child || ap_likely(!ap_clients_hold_tasks()))
 		return call(t, c);
-	ap_lock_take(&ap_proc.lock);
-	ap_helpers_hold();
-	ap_lock_drop(&ap_proc.lock);
 	ret = call(t, c);
-	ap_lock_take(&ap_proc.lock);
-	ap_helpers_let();
-	ap_lock_drop(&ap_proc.lock);
+	ap_clients_let_tasks();
 	return ret;
 }

@@ -16,7 +16,6 @@
  */
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/access/feed.h"
 #include "engine/cache/smc.h"
 #include "engine/client.h"
 #include "engine/runtime/filter.h"
@@ -199,7 +198,7 @@ static void begin(struct ap_thread *t)
 static bool map_party(void)
 {
 	return !ap_slot_map_file(ap_proc.board, AP_BOARD_SIZE, AP_BOARD_OFF) &&
-	       ap_feed_names_move() && ap_service_moves();
+	       ap_clients_move_shared() && ap_service_moves();
 }
 
 /*
@@ -240,7 +239,7 @@ int ap_task_move(struct ap_thread *t, s32 file, u32 seg)
 	ap_cradle_drop();
 	if (ap_proc.nthreads > 1) {
 		ap_proc.seg->nslots = nslots;
-		ap_feed_renew_all();
+		ap_clients_renew_all();
 	} else {
 		ret = ap_thread_fork_child(t);
 	}
@@ -523,7 +522,7 @@ s64 ap_task_fork(struct ap_thread *t, struct ap_clone *k)
 		ap_procfs_files_shared();
 		ap_fd_share(t);
 	}
-	ap_feed_before_fork(t, b.random);
+	ap_clients_before_fork(t, b.random);
 	call_begin(t);
 	if (k->flags & AP_CLONE_VFORK && !t->forks_unlocked)
 		lend(&slot->has_copy);

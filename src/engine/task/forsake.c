@@ -10,10 +10,10 @@
  * A filter may let it unmap nothing.  Where that allows a change of credentials the supervisor gives up the party, which is no bigger than
  * what has come of that process since the filter (party.c), and then nobody reads what is written there.
  */
+#include "engine/client.h"
 #include "engine/task/party.h"
 
 #include "base/mem.h"
-#include "engine/access/feed.h"
 #include "engine/cache/store.h"
 #include "engine/runtime/selfmaps.h"
 #include "engine/task/task.h"
@@ -99,7 +99,7 @@ static void make_lists_own(void)
 	ap_slot_each_seg(make_range_own);
 	ap_thread_each_slot(make_range_own);
 	ap_cradle_each(make_range_own);
-	ap_feed_names_each(make_range_own);
+	ap_clients_each_shared(make_range_own);
 	ap_service_each_shared(make_range_own);
 }
 

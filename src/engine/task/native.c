@@ -13,9 +13,8 @@
  * A thread in a system call of the program has no fault coming and may stay there for ever: nobody
  * waits for it, and it goes when it returns.
  */
-#include "engine/access/feed.h"
-#include "engine/access/feed_helper.h"
 #include "engine/cache/smc.h"
+#include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/filter.h"
 #include "engine/signal/signal.h"
@@ -77,8 +76,8 @@ void ap_native_park(struct ap_thread *t)
 
 		ap_lock_take(&ap_proc.lock);
 		if (t->in_handler_depth < 2)
-			ap_feed_read_last(t);
-		ap_helpers_end();
+			ap_clients_read_last(t);
+		ap_clients_end_tasks();
 		if (n == SLICES || ap_sig_are_given_back(t) || !any_busy(t))
 			break;
 		ap_lock_drop(&ap_proc.lock);

@@ -11,9 +11,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/access/feed.h"
-#include "engine/access/feed_helper.h"
 #include "engine/cache/store.h"
+#include "engine/client.h"
 #include "engine/runtime/filter.h"
 #include "engine/task/task.h"
 #include "engine/thread/still.h"
@@ -237,7 +236,7 @@ static const char *go(struct ap_thread *t)
 	file = ap_party_file(t);
 	if (file < 0)
 		return "it can make no memory of its own";
-	ap_helpers_end();
+	ap_clients_end_tasks();
 	slot->exec_fd = (s32)file;
 	slot->exec_head = ap_head_fd(t);
 	seg = ap_supervisor_moves(slot);
@@ -279,7 +278,7 @@ const char *ap_party_move(struct ap_thread *t)
 	do {
 		if (ap_likely(!ap_party_is_left(t)) || t->is_vfork_child || ap_proc.forsaken)
 			return NULL;
-		ap_feed_look_last(t);
+		ap_clients_settle_last(t);
 		is = ap_still_begin(t);
 	} while (is == AP_STILL_OTHER);
 	if (is != AP_STILL_OURS)
@@ -357,7 +356,7 @@ s64 ap_call_identity(struct ap_thread *t, struct ap_call *c)
 	/* helpers would keep the old credentials, and could not be ended with others */
 	if (!t->is_vfork_child) {
 		ap_lock_take(&ap_proc.lock);
-		ap_helpers_end();
+		ap_clients_end_tasks();
 		ap_lock_drop(&ap_proc.lock);
 	}
 	return ap_party_call(t, c);

@@ -9,8 +9,6 @@
  */
 #include "engine/task/task.h"
 #include "base/mem.h"
-#include "engine/access/feed.h"
-#include "engine/access/feed_helper.h"
 #include "engine/client.h"
 #include "engine/runtime/filter.h"
 #include "engine/sample/lane.h"
@@ -235,7 +233,7 @@ s64 ap_call_clone(struct ap_thread *t, struct ap_call *c)
 	if (traced)
 		ap_clients_tracepoint(t, AP_TRACE_SCHED_FORK, 1);
 	ret = call_once(t, c, &random);
-	if (ret == -AP_EAGAIN && ap_helpers_make_way())
+	if (ret == -AP_EAGAIN && ap_clients_make_way())
 		ret = call_once(t, c, &random);
 	if (traced && ret < 0)
 		ap_clients_tracepoint(t, AP_TRACE_SCHED_FORK, -1);
@@ -329,7 +327,7 @@ static void end_process(struct ap_thread *t)
 	for (struct ap_thread *o = ap_proc.threads; o; o = o->next)
 		n += o != t && o->process == t->process && ap_thread_slot(o)->in_code;
 	ap_proc.seg->short_tasks += n;
-	ap_helpers_end();
+	ap_clients_end_tasks();
 	ap_slot_set_state(AP_SEG_EXITED);
 }
 
@@ -338,7 +336,7 @@ void ap_call_exit(struct ap_thread *t, struct ap_call *c)
 	/* a filter may know no call but the end itself; what comes then waits for this thread's way back */
 	if (!ap_proc.seg->mute)
 		(void)ap_sig_block_all();
-	ap_feed_look_last(t);
+	ap_clients_settle_last(t);
 	ap_service_exits(c->nr == AP_NR_exit_group); /* the last counts are taken */
 	ap_lock_take(&ap_proc.lock);
 	ap_stop_end(t);

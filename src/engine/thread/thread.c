@@ -13,7 +13,7 @@
  * Everything here but ap_thread_set_gs and ap_thread_init_kernel needs the process lock.
  */
 #include "base/mem.h"
-#include "engine/access/feed.h"
+#include "engine/client.h"
 #include "engine/thread/area.h"
 #include "engine/thread/cradle.h"
 
@@ -265,7 +265,7 @@ int ap_thread_fork_child(struct ap_thread *t)
 
 	if (ret)
 		return ret;
-	ap_feed_fork_child(t);
+	ap_clients_in_child(t);
 	for (u32 i = 0; i < nchunks; i++) {
 		char *start = chunks[i].start, *end = start + chunks[i].areas * AP_T_AREA_SIZE;
 
@@ -338,7 +338,7 @@ void ap_thread_move(struct ap_thread *t, struct ap_thread *to)
 	ap_thread_set_gs(to);
 	ap_thread_init_kernel(to);
 	ap_slot_begin_child(to);
-	ap_feed_fork_child(to);
+	ap_clients_in_child(to);
 	be_alone(to);
 }
 

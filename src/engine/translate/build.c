@@ -6,7 +6,6 @@
  */
 #include "engine/translate/sb.h"
 
-#include "engine/access/feed.h"
 #include "engine/cache/region.h"
 #include "engine/cache/smc.h"
 #include "engine/cache/store.h"

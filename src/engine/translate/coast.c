@@ -9,7 +9,7 @@
  * they may fault: so memory is that of the thread's record and of its log alone.
  */
 #include "base/mem.h"
-#include "engine/access/feed.h"
+#include "engine/client.h"
 #include "engine/runtime/engine.h"
 #include "engine/signal/signal.h"
 
@@ -80,12 +80,12 @@ static bool base_form(struct coast *c, const u8 *p)
 		c->regs.gpr[reg] = at;
 		break;
 	case 0x89:
-		if (!ap_feed_is_log(c->t, at))
+		if (!ap_clients_own_word(c->t, at))
 			return false;
 		*(u64 *)at = c->regs.gpr[reg];
 		break;
 	case 0xc7:
-		if (p[2] >> 3 & 7 || !ap_feed_is_log(c->t, at))
+		if (p[2] >> 3 & 7 || !ap_clients_own_word(c->t, at))
 			return false;
 		*(u64 *)at = (u64)(s64)disp32(p + len);
 		len += 4;

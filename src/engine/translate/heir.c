@@ -16,7 +16,6 @@
 #include "engine/translate/heir.h"
 
 #include "abi/switches.h"
-#include "engine/access/feed.h"
 #include "engine/cache/lookup.h"
 #include "engine/cache/region.h"
 #include "engine/cache/store.h"

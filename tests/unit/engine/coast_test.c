@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "engine/access/feed.h"
+#include "engine/client.h"
 #include "engine/emit/emit.h"
 #include "engine/runtime/engine.h"
 #include "engine/signal/signal.h"
@@ -37,7 +38,7 @@ bool ap_cache_locate(u64 pc, struct ap_where *w)
 	return ap_cache_contains(pc);
 }
 
-bool ap_feed_is_log(const struct ap_thread *t, u64 at)
+bool ap_clients_own_word(const struct ap_thread *t, u64 at)
 {
 	(void)t;
 	return at - (u64)log_at < 8 * LOG_WORDS && !(at & 7);
