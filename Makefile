@@ -102,7 +102,7 @@ e2e: tests-build
 	+@$(call prove,$(PICKED_E2E))
 
 check: deps-test
-	$(STAGE) check-folders
+	$(STAGE) check-folders check-async
 	$(STAGE) test
 	$(STAGE) check-fuzz
 	$(STAGE) check-ports
@@ -247,10 +247,10 @@ ci:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: lint format layers check-folders check-format check-layers check-sizes check-shell check-print check-figures check-limits check-links check-opens
+.PHONY: lint format layers check-folders check-format check-layers check-sizes check-shell check-print check-figures check-limits check-links check-opens check-async
 SOURCES_C = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' | grep -v '/gen/')
 lint:
-	$(STAGE) -k -Otarget check-format check-layers check-sizes check-shell check-print check-figures check-limits check-links check-opens
+	$(STAGE) -k -Otarget check-format check-layers check-sizes check-shell check-print check-figures check-limits check-links check-opens check-async
 check-format:
 	@tools/check-format.sh
 check-layers:
@@ -259,6 +259,9 @@ check-layers:
 # the calls of objects as well, which need a build
 check-folders: all
 	@tools/check-folders.sh $(B)
+# what the signal handler may reach; of the blob
+check-async: $(BLOB_B)/blob.elf
+	@tools/check-async.sh $<
 layers: all
 	@tools/check-folders.sh --graph $(B)
 # the blocks that the engine writes, beside those of a revision
@@ -301,6 +304,7 @@ FORCE:
 #: make tsan         what has threads, under the thread sanitizer
 #: make lint         format, layers, sizes, scripts, output, links, who opens files; make format repairs the first
 #: make check-emitted BASE=rev  are the blocks that the engine writes as they were at a revision?
+#: make check-async  may the signal handler call what it calls?  mk/async.txt
 #: make layers       arrows between the folders inside modules, those that point upward, and circles of files
 #: make bench        speed against native, valgrind and qemu: bench/RESULTS.md (BENCH=options)
 #: make gen          make the gen/ folders again by asking Zydis and llvm-mca

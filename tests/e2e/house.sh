@@ -246,6 +246,52 @@ has "$tmp/out" 'relocations' "blob: a static pointer fails"
 blob '__thread int t; int entry(void); int entry(void) { return ++t; }'
 has "$tmp/out" 'TLS' "blob: thread-local storage fails"
 
+# --- what the signal handler may reach
+# handler CODE: what the check says of a handler that does this, by way of a static function
+handler()
+{
+	printf '\tc->on_signal = hooked;\n' >src/engine/x_client.c
+	{
+		echo '#define ALONE __attribute__((noipa)) '
+		echo 'void (*volatile pointer)(void); ALONE void ap_lock_take(void) { __asm__ volatile("nop"); } ALONE void listed(void) { pointer = 0; }'
+		echo 'ALONE void by_pointer(void) { pointer(); __asm__ volatile("nop"); } ALONE void hooked(void) { ap_lock_take(); __asm__ volatile("nop"); }'
+		echo 'ALONE void full(void) { ap_lock_take(); __asm__ volatile("nop"); }'
+		printf 'static ALONE void inner(int x) { (void)x; %s }\n' "$1"
+		echo 'void ap_sig_master(int x); void ap_sig_master(int x) { inner(x); __asm__ volatile("nop"); inner(x + 1); }'
+		echo 'void entry(void); void entry(void) { hooked(); full(); by_pointer(); ap_sig_master(1); }'
+	} >h.c
+	gcc -O2 -w -ffreestanding -fPIE -fcf-protection=none -c -o h.o h.c &&
+		ld -static -pie --no-dynamic-linker -e entry --no-warn-rwx-segments -T "$tmp/blob.lds" -o h.elf h.o &&
+		run "$tools/check-async.sh" h.elf async.txt
+}
+printf '%s\n' '# listed' ap_sig_master listed by_pointer >async.txt
+handler 'listed();'
+is "$status" 0 "async: a listed function passes"
+has "$tmp/out" 'reaches 3 functions; lines that it does not need: 1$' "async: and they are counted"
+handler 'listed(); ap_lock_take();'
+has "$tmp/out" 'does not list: ap_sig_master > h.c: inner > ap_lock_take$' "async: a lock that is taken two calls away fails"
+is "$status" 1 "async: with a status that says so"
+handler 'switch (x) { case 0: listed(); break; case 1: by_pointer(); break; case 2: pointer = listed; break;
+	case 3: pointer = full; break; case 4: pointer = hooked; break; case 5: __asm__("hlt"); break; case 6: full(); }'
+has "$tmp/out" 'does not list: ap_sig_master > h.c: inner > full$' "async: it is found in a case of a switch"
+handler 'by_pointer();'
+has "$tmp/out" 'call through a pointer, of which .* says nothing: ap_sig_master > h.c: inner > by_pointer$' "async: a call through a pointer fails"
+echo 'hook by_pointer on_signal' >>async.txt
+handler 'by_pointer();'
+has "$tmp/out" 'does not list: ap_sig_master > h.c: inner > by_pointer > hooked$' "async: what clients have for a hook is followed"
+echo hooked >>async.txt
+handler 'by_pointer();'
+has "$tmp/out" 'by_pointer > hooked > ap_lock_take$' "async: and what those call"
+echo 'fault full' >>async.txt
+handler 'full();'
+is "$status" 0 "async: what only a fault of translated code leads to is not followed" || note "$(cat "$tmp/out")"
+handler ';'
+sed -i 's/ap_sig_master/ap_other/g' h.c
+gcc -O2 -w -ffreestanding -fPIE -c -o h.o h.c && ld -static -pie --no-dynamic-linker -e entry --no-warn-rwx-segments -T "$tmp/blob.lds" -o h.elf h.o
+run "$tools/check-async.sh" h.elf async.txt
+is "$status" 1 "async: a blob without a handler fails"
+rm src/engine/x_client.c
+
 cat >t.c <<'END'
 #include <signal.h>
 #include "tap/tap.h"
