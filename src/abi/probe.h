@@ -19,9 +19,23 @@ enum ap_probe_op {
 	AP_PROBE_STACK, /* the n-th word on the stack; */
 	AP_PROBE_IMM,	/* a constant; */
 	AP_PROBE_DEREF, /* the word at the value and so many bytes */
-	AP_PROBE_PUT,	/* the value's lower bytes are the argument, */
-	AP_PROBE_PUT_AT /* or what is at the value and so many bytes */
+	AP_PROBE_FILE,	/* where the probe is, and so many bytes: a place in its file; */
+	/* then what the argument is: */
+	AP_PROBE_PUT,	  /* the value's lower bytes, */
+	AP_PROBE_PUT_AT,  /* or what is at the value and so many bytes, */
+	AP_PROBE_STRING,  /* the string there, */
+	AP_PROBE_STRINGS, /* strings, whose addresses are there, */
+	AP_PROBE_COMM,	  /* the task's name; */
+	/* then what has it changed or repeated: */
+	AP_PROBE_BITS, /* shifted left and right, AP_PROBE_SHIFTS */
+	AP_PROBE_TIMES /* an array, of so many */
 };
+
+#define AP_PROBE_ARRAY_MAX 64U
+/* All arguments of a record, as in the kernel: longer strings are cut. */
+#define AP_PROBE_DATA_MAX 4096U
+
+#define AP_PROBE_SHIFTS(left, right) ((left) | (right) << 8)
 
 #define AP_PROBE_STEP(op, size, arg) ((u64)(op) | (u64)(size) << 8 | (u64)(arg) << 16)
 #define AP_PROBE_OP(step)	     ((step)&0xff)

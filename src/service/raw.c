@@ -68,9 +68,10 @@ u64 ap_service_filters(u32 id, u64 value)
 	const struct ap_service_point point = { .which = id, .value = value };
 	const struct ap_session *s = ap_hook_session();
 	struct ap_hook_place place;
-	struct ap_svc_raw raw = { 0 };
+	struct ap_svc_raw raw;
 	u64 regs[AP_HOOK_REGS], passed = 0;
 
+	raw.size = 0;
 	for (u32 n = 0; n < AP_TRACE_FILTERS; n++) {
 		/* pairs with the supervisor's store, behind what the filter is */
 		if (__atomic_load_n(&s->trace_filter[n], __ATOMIC_ACQUIRE) != id)

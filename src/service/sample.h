@@ -6,6 +6,7 @@
 #ifndef AP_SERVICE_SAMPLE_H
 #define AP_SERVICE_SAMPLE_H
 
+#include "abi/probe.h"
 #include "abi/sampler.h"
 #include "abi/service.h"
 #include "sampling/record.h"
@@ -64,7 +65,7 @@ void ap_svc_signals_anew(u64 inode);
 /* raw.c: what a tracepoint's sample carries. */
 struct ap_svc_raw {
 	u32 size;
-	u8 bytes[256];
+	u8 bytes[AP_PROBE_DATA_MAX + 32]; /* arguments of a probe, and what is in front of them */
 };
 void ap_svc_raw(const struct ap_service_point *p, const struct ap_slot *slot, const u64 *regs,
 		u32 nargs, struct ap_svc_raw *raw);

@@ -88,7 +88,7 @@ static bool parse_line(char *line, u64 id, struct probe *p)
 	p->has_counter = *at == '(';
 	p->counter = p->has_counter ? strtoull(at + 1, NULL, 0) : 0;
 	p->is_return = line[0] == 'r' || strstr(at, "%return");
-	p->form_error = ap_probe_form_parse(args, &p->form);
+	p->form_error = ap_probe_form_parse(args, p->offset, &p->form);
 	return true;
 }
 

@@ -7,10 +7,10 @@
 #include "abi/session.h"
 
 /*
- * The arguments of a line of uprobe_events, behind its path.  -EOPNOTSUPP: there are some that we
- * do not make: strings, arrays, bit fields, what is at a symbol.
+ * The arguments of a line of uprobe_events, behind its path; of a probe at that offset in its file.  -EOPNOTSUPP: there are
+ * more of them than a form has steps, or numbers of more than 47 bits.
  */
-AP_MUST_CHECK int ap_probe_form_parse(const char *args, struct ap_probe_form *form);
+AP_MUST_CHECK int ap_probe_form_parse(const char *args, u64 offset, struct ap_probe_form *form);
 /*
  * The session's number of this form, from 1 on.  It is free again when it has no user.  -ENOSPC:
  * there are too many.
