@@ -58,7 +58,7 @@ completions: $(COMPLETIONS)
 tests-build: all $(COMPLETIONS) $(ANYPERF_TEST) $(UNIT_TESTS) $(PROGRAMS) $(ORACLE)
 
 # --- packages
-.PHONY: deps deps-unit deps-ports deps-test deps-long deps-lint deps-clang deps-gen deps-bench
+.PHONY: deps deps-unit deps-ports deps-test deps-long deps-lint deps-clang deps-gen deps-bench deps-docs
 deps:
 	@tools/deps.sh install $(PKG_BUILD)
 deps-unit:
@@ -77,6 +77,8 @@ deps-gen:
 	@tools/deps.sh install $(PKG_BUILD) $(PKG_GEN)
 deps-bench:
 	@tools/deps.sh install $(PKG_BUILD) $(PKG_BENCH)
+deps-docs:
+	@tools/deps.sh install $(PKG_DOCS)
 
 # --- tests: T=pattern picks by path, LONG=1 adds what takes long
 T ?=
@@ -241,6 +243,11 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man3/,$(notdir $(MAN3)))
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/anyperf
 
+# the documentation as a static site
+.PHONY: docs
+docs: deps-docs
+	@tools/make-docs.sh $(BUILD)/site
+
 ci:
 	@bash .ci/run
 
@@ -309,6 +316,7 @@ FORCE:
 #: make bench        speed against native, valgrind and qemu: bench/RESULTS.md (BENCH=options)
 #: make gen          make the gen/ folders again by asking Zydis and llvm-mca
 #: make completions  of bash, zsh and fish, from the tables of options
+#: make docs         the documentation as a static site in build/site
 #: make install      PREFIX=/usr/local DESTDIR=; make uninstall
 #: make ci           what CI runs: every lane, timed
 #: make clean

@@ -13,6 +13,9 @@ PKG_BUILD := gcc=gcc binutils=objcopy libc6-dev=/usr/include/stdio.h make=make \
 	libtraceevent-dev=/usr/include/traceevent/event-parse.h \
 	libncurses-dev=/usr/include/ncurses.h
 
+# the site of the documentation: Markdown, and man pages
+PKG_DOCS := lowdown=lowdown mandoc=mandoc
+
 # unit tests: the decoder is compared with Zydis, raw event codes with libpfm4; prove runs them
 PKG_UNIT := libzydis-dev=/usr/include/Zydis/Zydis.h libzycore-dev=/usr/include/Zycore/Types.h \
 	libpfm4-dev=/usr/include/perfmon/pfmlib.h \
@@ -26,7 +29,7 @@ PKG_PORTS := perl=prove coreutils=timeout qemu-user=qemu-ppc \
 
 # e2e: the real programs that must behave as natively.  Those that tests take from the system's folders
 # (tests/e2e/twice.bash) are looked for there: elsewhere on PATH may be a version manager's script
-PKG_TEST := $(PKG_UNIT) g++=/usr/bin/g++ bash=bash util-linux=unshare procps=pgrep libcap2-bin=setcap \
+PKG_TEST := $(PKG_UNIT) $(PKG_DOCS) g++=/usr/bin/g++ bash=bash util-linux=unshare procps=pgrep libcap2-bin=setcap \
 	valgrind=callgrind_annotate protobuf-compiler=protoc \
 	python3=/usr/bin/python3 xz-utils=/usr/bin/xz gzip=gzip bzip2=/usr/bin/bzip2 sqlite3=/usr/bin/sqlite3 \
 	openssl=/usr/bin/openssl nodejs=/usr/bin/node git=/usr/bin/git curl=/usr/bin/curl gdb=/usr/bin/gdb \
