@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# docs/getting-started.md and docs/recipes.md: what they have the reader type works, and prints what they show.
+# docs/getting-started.md, docs/recipes.md and README.md: what they have the reader type works, and prints what they show.
+# README's program is the one of getting-started.
 #
 # ```LANGUAGE FILE   is a file, which is written
 # ```console [WORD]  are commands behind "$ ", and below each what it prints; each block is one shell's, all of a page are in one folder
@@ -33,7 +34,7 @@ def take(page):
         language, _, more = info.partition(' ')
         if language != 'console':
             if more:
-                open(os.path.join('work', more), 'w').write(text)
+                open(os.path.join('typed', more), 'w').write(text)
             continue
         at += 1
         lines = text.splitlines()
@@ -74,7 +75,7 @@ block()
 		echo 'trap "kill \$(jobs -p) 2>/dev/null || :" EXIT'
 		cat "$2.sh"
 	} >"$2.run"
-	(cd work && timeout -k 5 300 bash -e -o pipefail "../$2.run" >"../$2.out" 2>&1 </dev/null) || {
+	(cd typed && timeout -k 5 300 bash -e -o pipefail "../$2.run" >"../$2.out" 2>&1 </dev/null) || {
 		not_ok "$3" "status $?" "$(tail -n 20 "$2.out")"
 		return
 	}
@@ -82,11 +83,13 @@ block()
 	is "$said" "" "$3" || note "$(head -n 40 "$2.out")"
 }
 
-for page in getting-started recipes; do
-	[ -e "$root/docs/$page.md" ] || continue
-	mkdir -p "$tmp/$page/work"
+for page in getting-started recipes README; do
+	text=$root/docs/$page.md
+	[ $page != README ] || text=$root/README.md
+	mkdir -p "$tmp/$page/typed"
 	cd "$tmp/$page" || exit 1
-	check "$page: its blocks" python3 "$tmp/take.py" take "$root/docs/$page.md"
+	[ $page != README ] || cp "$tmp/getting-started/typed/matrix" typed/
+	check "$page: its blocks" python3 "$tmp/take.py" take "$text"
 	for words in [0-9]*.words; do
 		n=${words%.words}
 		block "$page" "$n" "$page $n: $(head -n 1 "$n.sh")"
