@@ -94,7 +94,7 @@ if echo "r:$group/try $PWD/outer:$at" 2>/dev/null >>$probes && timeout -k 5 60 p
 	done
 	more=
 	at=$(offset_in "$PROGRAMS/uprobe_out" f_odd)
-	for how in odd "traced odd"; do
+	for how in odd "traced odd" "traced poked"; do
 		outside_of dummy "$how"
 		want=$instructions
 		outside_of p:hit "$how"

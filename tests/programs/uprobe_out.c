@@ -4,9 +4,13 @@
  * Calls f_out() 1000 times, which somebody outside may have a uprobe on.  Before it does what makes its file unfindable: "chroot DIR"
  * leaves /proc and itself outside, "unlink" removes its own name, "other DIR" does both.  "traced": it is done
  * by a child that is traced; no more than its one stop is to be told.  Other words
- * are of functions that it calls in place of f_out(); that of "odd" and "traced odd" begins with what no one but the engine can execute.
+ * are of functions that it calls in place of f_out(); that of "odd", "traced odd" and "traced poked" begins with what no one but the engine can execute.  "traced poked": its
+ * tracer writes to its data, by /proc/PID/mem, which is no breakpoint.
  */
+#include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -39,20 +43,39 @@ static const struct {
 	const char *name;
 	int (*fn)(int);
 } functions[] = {
-	{ "f_out", f_out },  { "f_push", f_push }, { "f_load", f_load },    { "f_jump", f_jump },
-	{ "f_jcc", f_test }, { "odd", f_odd },	   { "traced odd", f_odd },
+	{ "f_out", f_out },	 { "f_push", f_push },	    { "f_load", f_load },
+	{ "f_jump", f_jump },	 { "f_jcc", f_test },	    { "odd", f_odd },
+	{ "traced odd", f_odd }, { "traced poked", f_odd },
 };
 
-/* Returns in the child: 0, it is traced.  The tracer exits as the child does. */
-static int trace(void)
+static long poked;
+
+static int poke(pid_t pid)
+{
+	static const long value = 7;
+	char name[64];
+	int fd, ret;
+
+	snprintf(name, sizeof(name), "/proc/%d/mem", pid);
+	fd = open(name, O_RDWR);
+	ret = fd < 0 || lseek(fd, (off_t)(uintptr_t)&poked, SEEK_SET) < 0 ||
+	      write(fd, &value, sizeof(value)) != sizeof(value);
+	close(fd);
+	return ret;
+}
+
+/* Returns in the child: 0, it is traced, and poked.  The tracer exits as the child does. */
+static int trace(int pokes)
 {
 	int status, stops = 0;
 	pid_t pid = fork();
 
 	if (!pid)
-		return ptrace(PTRACE_TRACEME, 0, 0, 0) || raise(SIGSTOP);
+		return ptrace(PTRACE_TRACEME, 0, 0, 0) || raise(SIGSTOP) ||
+		       *(volatile long *)&poked != (pokes ? 7 : 0);
 	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
-		stops++;
+		if (!stops++ && pokes && poke(pid))
+			_exit(4);
 		ptrace(PTRACE_CONT, pid, 0, WSTOPSIG(status) == SIGSTOP ? 0 : WSTOPSIG(status));
 	}
 	_exit(WIFEXITED(status) && stops == 1 ? WEXITSTATUS(status) : 3);
@@ -66,7 +89,7 @@ int main(int argc, char **argv)
 
 	if ((!strcmp(how, "unlink") || !strcmp(how, "other")) && unlink(argv[0]))
 		return 2;
-	if (!strncmp(how, "traced", 6) && trace())
+	if (!strncmp(how, "traced", 6) && trace(!strcmp(how, "traced poked")))
 		return 2;
 	if (argc > 2 && (chroot(argv[2]) || chdir("/")))
 		return 2;

@@ -504,9 +504,36 @@ s64 ap_call_membarrier(struct ap_thread *t, struct ap_call *c)
 	return ret;
 }
 
+#define SEEK_CUR 1
+
+/* Where a write to the memory of a process begins; below 0: nobody knows.  Addresses of programs are below 2^47. */
+static s64 mem_position(const struct ap_call *c)
+{
+	if (c->nr == AP_NR_pwrite64 || c->nr == AP_NR_pwritev ||
+	    (c->nr == AP_NR_pwritev2 && (s64)c->a[3] != -1))
+		return (s64)c->a[3];
+	if (ap_proc.seg->mute || (c->nr != AP_NR_write && c->nr != AP_NR_writev))
+		return -1;
+	return ap_sys3(AP_NR_lseek, c->a[0], 0, SEEK_CUR);
+}
+
+/* Bytes of a process have been changed: from there on, if the descriptor has moved by so much; others may have it, too. */
+static void mem_written(const struct ap_call *c, s64 from, u64 n)
+{
+	bool by_position = c->nr == AP_NR_write || c->nr == AP_NR_writev;
+
+	if (from >= 0 && (!by_position || mem_position(c) == from + (s64)n))
+		ap_smc_poked((u64)from, (u64)from + n);
+	else
+		ap_smc_poked(0, UINT64_MAX);
+	ap_smc_serialize();
+}
+
 /* A file is written to, which may be code that is mapped, or the memory of a process. */
 s64 ap_call_write(struct ap_thread *t, struct ap_call *c)
 {
+	const bool to_mem = ap_procfs_any_mem() && ap_procfs_is_mem((s32)c->a[0]);
+	const s64 from = to_mem ? mem_position(c) : -1;
 	u64 fd = c->a[0];
 	s64 ret;
 
@@ -521,13 +548,8 @@ s64 ap_call_write(struct ap_thread *t, struct ap_call *c)
 		return ret;
 	if (c->nr == AP_NR_splice || c->nr == AP_NR_copy_file_range)
 		fd = c->a[2];
-	if (ap_procfs_is_mem((s32)fd)) {
-		if (c->nr == AP_NR_pwrite64)
-			ap_smc_poked(c->a[3], c->a[3] + (u64)ret);
-		else
-			ap_smc_poked(0, UINT64_MAX);
-		ap_smc_serialize();
-	}
+	if (ap_procfs_is_mem((s32)fd))
+		mem_written(c, from, (u64)ret);
 	ap_alias_drop_file((s32)fd);
 	return ret;
 }
