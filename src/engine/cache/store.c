@@ -157,11 +157,53 @@ const struct ap_record *ap_store_next(struct ap_store_key *key)
 			return NULL;
 		if (entry >> 32 != key->hash >> 32)
 			continue;
+		if ((u32)entry == AP_STORE_MARK) {
+			key->is_marked = true;
+			continue;
+		}
 		r = copy_record((u32)entry - 1);
 		if (r && r->hash == key->hash && r->how == key->how && r->in_page == key->in_page)
 			return r;
 	}
 	return NULL;
+}
+
+/* Is free or has a mark: its own first, one of others where there is nothing better.  NULL: all are records. */
+static u64 *place_for(const struct ap_store_key *key, u64 *was)
+{
+	u64 *other = NULL;
+
+	for (u32 k = 0; k < TRIES; k++) {
+		u64 *at = entry_of(key, k), entry = __atomic_load_n(at, __ATOMIC_RELAXED);
+		bool is_mark = (u32)entry == AP_STORE_MARK;
+
+		if (entry && !is_mark)
+			continue;
+		if (entry && entry >> 32 != key->hash >> 32 && other)
+			continue;
+		*was = entry;
+		if (!entry || entry >> 32 == key->hash >> 32)
+			return at;
+		other = at;
+	}
+	return other;
+}
+
+/* Others may have taken a place since it was looked for. */
+static void name_at_place(const struct ap_store_key *key, u32 low)
+{
+	for (u32 k = 0; k < TRIES; k++) {
+		u64 was, *at = place_for(key, &was);
+
+		if (!at || __atomic_compare_exchange_n(at, &was, key->hash >> 32 << 32 | low, false,
+						       __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	}
+}
+
+void ap_store_mark(const struct ap_store_key *key)
+{
+	name_at_place(key, AP_STORE_MARK);
 }
 
 static u32 take_room(u32 size)
@@ -176,11 +218,10 @@ static u32 take_room(u32 size)
 
 void ap_store_put(struct ap_record *r, const struct ap_store_key *key)
 {
-	u32 k = 0, at;
+	u64 was;
+	u32 at;
 
-	while (k < TRIES && __atomic_load_n(entry_of(key, k), __ATOMIC_RELAXED))
-		k++;
-	if (k == TRIES)
+	if (!place_for(key, &was))
 		return;
 	at = take_room(r->size);
 	if (at == UINT32_MAX)
@@ -190,14 +231,7 @@ void ap_store_put(struct ap_record *r, const struct ap_store_key *key)
 	r->in_page = key->in_page;
 	r->seal = seal_of(r);
 	memcpy(store.at->pieces[at], r, r->size);
-	for (; k < TRIES; k++) {
-		u64 none = 0;
-
-		if (__atomic_compare_exchange_n(entry_of(key, k), &none,
-						(key->hash >> 32 << 32) | (at + 1), false,
-						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
-			return;
-	}
+	name_at_place(key, at + 1);
 }
 
 static u8 *hint_of(u64 pc, const u8 code[16], u32 *shift)

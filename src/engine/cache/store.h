@@ -12,6 +12,7 @@
 
 #define AP_STORE_INDEX (1U << 18)
 #define AP_STORE_HINTS (1U << 20) /* of two bits */
+#define AP_STORE_MARK  UINT32_MAX /* no record: such a block was made once */
 #define AP_STORE_PIECE 64U	  /* a record takes whole ones: lines of the cache */
 #define AP_RECORD_MAX  6144U
 
@@ -69,7 +70,8 @@ _Static_assert(sizeof(struct ap_record) % 8 == 0, "words follow");
 struct ap_store {
 	u32 used; /* pieces */
 	u32 unused[15];
-	u64 index[AP_STORE_INDEX]; /* the hash's upper half, then piece + 1; 0 free */
+	u64 index
+		[AP_STORE_INDEX]; /* the hash's upper half, then piece + 1 or AP_STORE_MARK; 0 free */
 	u8 hints[AP_STORE_HINTS / 4];
 	u8 pieces[][AP_STORE_PIECE];
 };
@@ -105,12 +107,18 @@ bool ap_store_is_there(void);
 struct ap_store_key {
 	u64 hash, how;
 	u16 in_page;
-	u32 first; /* entry of the index */
-	u32 tries; /* which is the next */
+	u32 first;	/* entry of the index */
+	u32 tries;	/* which is the next */
+	bool is_marked; /* ap_store_next() has met its mark */
 };
 struct ap_store_key ap_store_key(u64 pc, u64 page, const u8 code[16], u64 how);
 /* The next record of that key, in memory of store.c that the next call overwrites.  NULL: there is none. */
 const struct ap_record *ap_store_next(struct ap_store_key *key);
+/*
+ * Such a block was made, and not kept.  Most code of a program that runs once is wanted by nobody again: a record is worth its
+ * making from the second time on.  A mark gives its place up to records and to other marks.
+ */
+void ap_store_mark(const struct ap_store_key *key);
 /* Seals it and puts it in, if there is room. */
 void ap_store_put(struct ap_record *r, const struct ap_store_key *key);
 

@@ -248,11 +248,11 @@ static u32 most_unrolled(const struct path *p)
 }
 
 /* What the process has seen of it, or else another one. */
-static enum ap_hint hint_of(const struct ap_sb_insn *in)
+static enum ap_hint hint_of(const struct ap_sb *sb, const struct ap_sb_insn *in)
 {
 	enum ap_hint hint = ap_hint_get(in->pc);
 
-	if (hint == AP_HINT_UNKNOWN && ap_unlikely(ap_fixes.on))
+	if (hint == AP_HINT_UNKNOWN && ap_unlikely(sb->is_shared))
 		hint = (enum ap_hint)(ap_store_hint(in->pc, in->bytes) % 3);
 	return hint;
 }
@@ -262,7 +262,7 @@ static u64 follow_cond(struct ap_sb *sb, struct ap_sb_insn *in, struct path *p)
 {
 	u64 target = ap_insn_target(&in->i, in->pc);
 	u64 next = in->pc + in->i.len;
-	enum ap_hint hint = hint_of(in);
+	enum ap_hint hint = hint_of(sb, in);
 	/* Others may write to code that has not run yet: it is read when it is about to. */
 	bool foreign = has_flags(in->pc, AP_RANGE_SHARED);
 	u32 most = goes_far(sb) ? AP_WALK_JCC : AP_BLOCK_JCC;
@@ -510,10 +510,9 @@ static void build(struct ap_sb *sb, u64 pc, u32 max_insns)
 
 void ap_sb_build_new(struct ap_sb *sb, u64 pc, u32 max_insns)
 {
-	bool is_kept = max_insns == AP_BLOCK_INSNS && may_be_kept(sb);
-
+	sb->is_shared = max_insns == AP_BLOCK_INSNS && may_be_kept(sb);
 	sb->walk = sb->is_stored = false;
-	ap_fix_begin(is_kept);
+	ap_fix_begin(sb->is_shared && ap_stored_is_wanted(pc));
 	build(sb, pc, max_insns);
 }
 
@@ -527,7 +526,7 @@ void ap_sb_build(struct ap_sb *sb, u64 pc, u32 max_insns)
 void ap_sb_build_walk(struct ap_sb *sb, u64 pc, u32 max_insns)
 {
 	sb->walk = true;
-	sb->is_stored = false;
+	sb->is_stored = sb->is_shared = false;
 	ap_fix_begin(false);
 	build(sb, pc, max_insns);
 }

@@ -17,6 +17,12 @@ AP_MUST_CHECK bool ap_stored_find(struct ap_sb *sb, u64 pc);
 struct ap_block *ap_stored_write(const struct ap_sb *sb, bool with_pad);
 /* AP_STRESS_STORE: what was kept as b is used at once, in its place. */
 struct ap_block *ap_stored_swap(struct ap_sb *sb, struct ap_block *b, bool with_pad);
+/*
+ * What ap_stored_find() has not found: is it worth a record?  Not the first time.  ap_stored_note_made() says that sb was made
+ * without one.
+ */
+AP_MUST_CHECK bool ap_stored_is_wanted(u64 pc);
+void ap_stored_note_made(const struct ap_sb *sb);
 /* The store may be asked: nothing is wanted of code that it does not have. */
 AP_MUST_CHECK bool ap_stored_may_be(void);
 /* Which records are of a block at pc, where these bytes are. */

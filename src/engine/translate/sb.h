@@ -40,6 +40,7 @@ struct ap_sb {
 	bool plain;    /* without a log, in any case (feed_gap.c) */
 	bool walk;     /* all its exits lead to the dispatcher, which looks at budgets itself */
 	bool is_stored; /* the store has it (fix.h), and nothing but pc and the ends of this is filled in */
+	bool is_shared;	   /* the store may have it, and says directions of branches */
 	bool transient;	   /* source may change unseen: translate for one run */
 	u64 lazy;	   /* pc of a PLT's jump that is not bound yet: likewise, once; else 0 */
 	u32 inc_at;	   /* instruction before which the final counter goes; n: after the last */

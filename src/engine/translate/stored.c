@@ -27,6 +27,12 @@ static struct {
 	u32 counter[256]; /* of its vectors */
 } cur;
 
+/* What was looked for last, in vain; pc 0: it was found, or could not be asked for. */
+static struct {
+	u64 pc;
+	struct ap_store_key key;
+} missed;
+
 bool ap_stored_may_be(void)
 {
 	const struct ap_session *s = ap_proc.session;
@@ -109,19 +115,35 @@ bool ap_stored_find(struct ap_sb *sb, u64 pc)
 	struct ap_store_key key;
 	u8 bytes[16];
 
+	missed.pc = 0;
 	if (!is_steady(pc, 15) || ap_sb_fetch(pc, bytes) < 15)
 		return false;
 	key = ap_stored_key(pc, bytes);
 	do
 		cur.r = ap_store_next(&key);
 	while (cur.r && !is_it(pc));
-	if (!cur.r)
+	if (!cur.r) {
+		missed.pc = pc;
+		missed.key = key;
 		return false;
+	}
 	sb->pc = pc;
 	sb->walk = sb->transient = sb->probe = false;
 	sb->lazy = 0;
 	sb->is_stored = true;
 	return true;
+}
+
+bool ap_stored_is_wanted(u64 pc)
+{
+	return missed.pc == pc &&
+	       (missed.key.is_marked || (ap_is_stressed(ap_proc.session, AP_STRESS_STORE)));
+}
+
+void ap_stored_note_made(const struct ap_sb *sb)
+{
+	if (missed.pc == sb->pc && !sb->transient && !sb->probe && !sb->lazy)
+		ap_store_mark(&missed.key);
 }
 
 static u64 address_of(u32 anchor, s32 delta)

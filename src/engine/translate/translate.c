@@ -782,6 +782,8 @@ struct ap_block *ap_translate(struct ap_sb *sb, bool with_pad)
 	if (ap_unlikely(ap_fixes.on) && b) {
 		ap_keep(sb, b);
 		b = ap_stored_swap(sb, b, with_pad);
+	} else if (ap_unlikely(sb->is_shared) && b) {
+		ap_stored_note_made(sb);
 	}
 	ap_fixes.on = false;
 	return b;

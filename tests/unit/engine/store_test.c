@@ -179,6 +179,74 @@ static void what_another_key_sealed_is_none(void)
 	end();
 }
 
+static bool is_marked(u64 n)
+{
+	struct ap_store_key k = key_of(n);
+
+	EXPECT(!ap_store_next(&k));
+	return k.is_marked;
+}
+
+static void mark(u64 n)
+{
+	const struct ap_store_key k = key_of(n);
+
+	ap_store_mark(&k);
+}
+
+static void a_mark_is_no_record(void)
+{
+	begin();
+	EXPECT(!is_marked(9));
+	mark(9);
+	EXPECT(is_marked(9));
+	EXPECT(!is_marked(10));
+	put(9);
+	EXPECT_U64(find(9), 1);
+	EXPECT_U64(store->used, (sizeof(union place) + AP_STORE_PIECE - 1) / AP_STORE_PIECE);
+	end();
+}
+
+/* Other code whose search begins with the same entry. */
+static struct ap_store_key neighbour(u64 n)
+{
+	struct ap_store_key k = key_of(9);
+
+	k.hash += n << 32;
+	return k;
+}
+
+/* However many there are: a record takes the place of one, and no mark that of a record. */
+static void marks_make_room(void)
+{
+	union place p = { .r = { .size = sizeof(p) } };
+	struct ap_store_key k;
+	u32 found = 0;
+
+	begin();
+	for (u64 n = 1; n <= 100; n++) {
+		k = neighbour(n);
+		ap_store_mark(&k);
+		k = neighbour(n);
+		EXPECT(!ap_store_next(&k));
+		EXPECT(k.is_marked);
+	}
+	for (u64 n = 1; n <= 4; n++) {
+		k = neighbour(1000 * n);
+		ap_store_put(&p.r, &k);
+	}
+	for (u64 n = 1; n <= 100; n++) {
+		k = neighbour(n);
+		ap_store_mark(&k);
+	}
+	for (u64 n = 1; n <= 4; n++) {
+		k = neighbour(1000 * n);
+		found += ap_store_next(&k) != NULL;
+	}
+	EXPECT_U64(found, 4);
+	end();
+}
+
 /* Any numbers in the index, and records at the store's very end. */
 static void a_made_up_index_leads_nowhere(void)
 {
@@ -295,6 +363,8 @@ int main(int argc, char **argv)
 		TAP(a_flipped_record_is_none),
 		TAP(a_truncated_record_is_none),
 		TAP(what_another_key_sealed_is_none),
+		TAP(a_mark_is_no_record),
+		TAP(marks_make_room),
 		TAP(a_made_up_index_leads_nowhere),
 		TAP(a_full_store_takes_no_more),
 		TAP(an_index_that_is_full_there_takes_no_more),
