@@ -67,6 +67,12 @@ struct ap_boot_thread {
 	u32 keeps_maps;
 };
 
+/* ap_seg.leave: whether the process' threads are to park. */
+enum ap_leaving {
+	AP_LEAVING = 1,	   /* and are taken out when all have */
+	AP_LEAVING_NOT = 2 /* nobody takes them out any more */
+};
+
 /* What the supervisor asks of a thread of a process that is to run natively again. */
 enum ap_leave {
 	AP_LEAVE_FLUSH = 1,  /* every thread comes to the dispatcher */

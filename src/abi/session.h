@@ -254,7 +254,7 @@ struct ap_seg {
 	u32 mute; /* 1: it has a seccomp filter and makes no call of ours: look for its requests */
 	u32 child_pid; /* what the parent calls it where pid may not be told; 0 once it runs, or not told */
 	char comm[64];	  /* path or name for reports, NUL terminated */
-	u32 leave;	  /* set by the supervisor: its threads are to park (abi/boot.h) */
+	u32 leave;	  /* enum ap_leaving; the supervisor's */
 	u32 lanes_ack;	  /* so many of ap_session.lanes all its code takes down by now, */
 	u32 lane_gen_ack; /* as of this lane_gen */
 	u32 watch_ack;	  /* ap_session.watch_gen as all its code minds it by now */

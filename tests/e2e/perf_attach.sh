@@ -89,6 +89,23 @@ grep '^Max' "/proc/$pid/limits" >"$tmp/limits"
 same "$tmp/limits" "$tmp/limits.before" 'a hundred times: limits'
 finish 'left a hundred times'
 
+# Who waits for an answer of the supervisor's gets it while it is being left.
+: >"$tmp/said"
+"$limited" -k 5 60 "$PROGRAMS/perf_attach_ask" <"$tmp/in" >"$tmp/got" 2>"$tmp/said" 8>&- &
+job=$!
+tap_reaped+=("$job")
+wait_for 20 grep -q ready "$tmp/said"
+read -r pid <"/proc/$job/task/$job/children"
+failed=0
+: >"$tmp/err"
+for ((i = 0; i < 10; i++)); do
+	timeout -k 5 60 "$ANYPERF" run --attach "$pid" -- true 8>&- 2>>"$tmp/err" || failed=$((failed + 1))
+done
+is "$failed $(cat "$tmp/err")" '0 ' 'left while threads ask for something'
+printf x >&8
+wait "$job"
+is "$? $(cat "$tmp/said")" '9 ready' 'left while threads ask for something: it goes on as if nothing had been'
+
 # memory NAME WANT [ARG]: what perf_attach_memory says when it is left in between
 memory()
 {

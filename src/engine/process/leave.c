@@ -4,21 +4,33 @@
  * makes the kernel forget how a call is to be restarted.  So each parks, with the program's state in
  * a record, and a tracer loads the registers.  docs/design/injection.md, "Leaving".
  *
- * Should the tracer be gone the thread goes native by itself.
+ * Should the tracer be gone, or have given up, the thread goes native by itself.  Not by the clock alone: where CPU time is scarce
+ * the last of many threads may need long to park.
  */
 #include "base/mem.h"
 #include "engine/cache/smc.h"
 #include "engine/signal/signal.h"
 #include "engine/task/task.h"
 
-#define PATIENCE_S	   10
+#define PATIENCE_S	   10 /* then it looks whether anybody is there */
+#define TIMES		   6
 #define NR_restart_syscall 219
+
+/* By its number alone, which another may have by now: so it is not believed for ever. */
+static bool is_still_leaving(void)
+{
+	return __atomic_load_n(&ap_proc.seg->leave, __ATOMIC_RELAXED) == AP_LEAVING &&
+	       !ap_session_is_left(ap_proc.session) &&
+	       ap_sys2(AP_NR_kill, ap_proc.session->supervisor, 0) != -AP_ESRCH;
+}
 
 static void AP_NORETURN wait(struct ap_thread *t, struct ap_boot_thread *rec)
 {
-	u64 patience[2] = { PATIENCE_S, 0 };
+	for (u32 i = 0; i < TIMES && (!i || is_still_leaving()); i++) {
+		u64 patience[2] = { PATIENCE_S, 0 };
 
-	ap_leave_wait(rec, patience);
+		ap_leave_wait(rec, patience);
+	}
 	ap_go_native(t, "nobody came to take it out");
 }
 

@@ -95,7 +95,8 @@ static bool has_old_code(const struct ap_host *host, u32 index, const struct ap_
 	u64 want = ap_kinds_least(host->ses->head->kinds);
 	u64 models = (want ^ head->kinds_ack) & AP_KINDS_MODEL;
 
-	return head->state == AP_SEG_LIVE && !head->mute &&
+	/* who has parked blocks all signals, and would die of one that waits when it runs natively again */
+	return head->state == AP_SEG_LIVE && !head->mute && !head->leave &&
 	       (want & ~head->kinds_ack || models || head->lanes_ack < host->ses->head->nlanes ||
 		head->lane_gen_ack != host->ses->head->lane_gen ||
 		ap_host_watch_is_due(host, index, head));

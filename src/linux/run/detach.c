@@ -19,13 +19,16 @@
 #include "linux/task/now.h"
 #include "linux/task/stopped.h"
 
-#define LEAVE_NS   5000000000ULL
+#define LOOKS	   1000 /* at all of its threads */
 #define BORROW_MAX 1000
-#define STEP_NS	   1000000L
+#define SHORT	   16	      /* so many have a pause of a ms */
+#define PAUSE_MIN  6000000ULL /* ns; then */
+#define PAUSE_MAX  500000000ULL
 #define MAPS_MAX   4096 /* of the engine; mem.c */
 
 struct detach {
 	struct ap_stopped stopped; /* first: its callbacks get it */
+	struct ap_supervisor *sv;
 	const struct ap_attached *a;
 	bool is_flushed;
 	bool is_missing;       /* somebody was not parked yet when he was looked at */
@@ -100,14 +103,29 @@ static int look(struct ap_stopped *s, pid_t tid)
 	return ret;
 }
 
+/*
+ * A thread waits for an answer of ours, or needs the CPU, to come to where it parks.  A look ends when each has had the CPU once, to
+ * stop.  So it lasts as long as they wait for that, and a pause that is shorter would let none of them run.
+ */
+static void let_them_run(struct detach *d, u32 looks, u64 look_ns)
+{
+	u64 least = looks < SHORT ? PAUSE_MIN / 6 : PAUSE_MIN;
+	u64 pause = look_ns < least ? least : look_ns;
+	const struct timespec rest = { .tv_nsec = (long)(pause < PAUSE_MAX ? pause : PAUSE_MAX) };
+
+	ap_supervisor_answer(d->sv);
+	nanosleep(&rest, NULL);
+	ap_supervisor_answer(d->sv);
+}
+
 static int park_all(struct detach *d)
 {
-	const struct timespec step = { .tv_nsec = STEP_NS };
-	u64 until = ap_now_ns() + LEAVE_NS;
 	u32 parked;
 	int ret;
 
-	for (;;) {
+	for (u32 i = 0; i < LOOKS; i++) {
+		u64 begun = ap_now_ns();
+
 		parked = d->stopped.n;
 		d->is_missing = false;
 		ret = ap_stopped_others(&d->stopped, look);
@@ -116,14 +134,13 @@ static int park_all(struct detach *d)
 		if (d->stopped.n && d->stopped.n == parked && !d->is_missing) {
 			bool is_complete = true;
 
-			for (u32 i = 0; i < parked; i++)
-				is_complete &= !d->stopped.tasks[i].is_gone;
+			for (u32 k = 0; k < parked; k++)
+				is_complete &= !d->stopped.tasks[k].is_gone;
 			return is_complete ? 0 : -ESRCH;
 		}
-		if (ap_now_ns() >= until)
-			return -ETIMEDOUT;
-		nanosleep(&step, NULL);
+		let_them_run(d, i, ap_now_ns() - begun);
 	}
+	return -ETIMEDOUT;
 }
 
 static void load(struct user_regs_struct *to, const struct ap_boot_thread *rec)
@@ -262,7 +279,7 @@ static int load_all(struct detach *d)
 	return ret;
 }
 
-static void set_word(struct ap_supervisor *sv, u32 seg, bool leave, bool done)
+static void set_word(struct ap_supervisor *sv, u32 seg, u32 leave, bool done)
 {
 	struct ap_seg *page = ap_session_seg_map(&sv->ses, seg);
 
@@ -276,7 +293,7 @@ static void set_word(struct ap_supervisor *sv, u32 seg, bool leave, bool done)
 
 int ap_detach(struct ap_supervisor *sv, struct ap_attached *a)
 {
-	struct detach d = { .stopped = { .pid = a->pid }, .a = a };
+	struct detach d = { .stopped = { .pid = a->pid }, .sv = sv, .a = a };
 	struct ap_auxv aux;
 	struct ap_seg head;
 	int ret;
@@ -286,11 +303,11 @@ int ap_detach(struct ap_supervisor *sv, struct ap_attached *a)
 	    ap_auxv_read(a->pid, &aux))
 		return -ESRCH;
 	d.stopped.vdso = aux.vdso;
-	set_word(sv, a->seg, true, false);
+	set_word(sv, a->seg, AP_LEAVING, false);
 	ret = park_all(&d);
 	if (!ret)
 		ret = load_all(&d);
-	set_word(sv, a->seg, ret != 0, !ret);
+	set_word(sv, a->seg, ret ? AP_LEAVING_NOT : 0, !ret);
 	ap_stopped_release(&d.stopped);
 	if (d.had_stop)
 		kill(a->pid, SIGSTOP);

@@ -336,6 +336,20 @@ static void start_host(struct ap_supervisor *sv, const struct ap_board *board)
 	__atomic_fetch_or(&sv->ses.head->flags, AP_F_SERVE, __ATOMIC_RELEASE);
 }
 
+bool ap_supervisor_answer(struct ap_supervisor *sv)
+{
+	bool in_time, any;
+
+	if (!sv->host)
+		return false;
+	any = ap_host_serve(sv->host, &in_time);
+	while (!ap_doorbell_is_rung(&sv->bell) && ap_host_settle(sv->host))
+		;
+	if (any)
+		ap_doorbell_served(&sv->bell, in_time);
+	return any;
+}
+
 /*
  * Waits for something to happen, and does what it asks for.  Deaths come before requests: a task that
  * waited for a child and then reads a counter finds the child's counts there.
@@ -343,7 +357,6 @@ static void start_host(struct ap_supervisor *sv, const struct ap_board *board)
 static void work(struct ap_supervisor *sv, u64 ns)
 {
 	const struct ap_session_file *f;
-	bool in_time, any;
 
 	if (!sv->bell.is_running) {
 		(void)take_events(sv, (int)((ns + 999999) / 1000000));
@@ -362,13 +375,7 @@ static void work(struct ap_supervisor *sv, u64 ns)
 	for (u32 p = 0;
 	     !(sv->ses.head->flags & AP_F_SERVE) && (f = ap_session_next_party(&sv->ses, &p));)
 		start_host(sv, ap_board_of(f->head));
-	if (!sv->host)
-		return;
-	any = ap_host_serve(sv->host, &in_time);
-	while (!ap_doorbell_is_rung(&sv->bell) && ap_host_settle(sv->host))
-		;
-	if (any)
-		ap_doorbell_served(&sv->bell, in_time);
+	ap_supervisor_answer(sv);
 }
 
 void ap_supervisor_serve(struct ap_supervisor *sv, bool (*done)(struct ap_supervisor *sv),

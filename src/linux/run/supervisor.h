@@ -23,6 +23,8 @@ AP_MUST_CHECK int ap_supervisor_init(struct ap_supervisor *sv);
 void ap_supervisor_fini(struct ap_supervisor *sv);
 /* In the middle of long work: takes the signals that have come. */
 void ap_supervisor_glance(struct ap_supervisor *sv);
+/* In the middle of long work: answers those who wait for an answer; false: nobody has asked. */
+bool ap_supervisor_answer(struct ap_supervisor *sv);
 /* Serves until done(sv) or, when until_ns is not 0, that time. */
 void ap_supervisor_serve(struct ap_supervisor *sv, bool (*done)(struct ap_supervisor *sv),
 			 u64 until_ns);
