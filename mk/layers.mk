@@ -29,7 +29,7 @@ DEPS_cli := tui profile linux print calls perfctr abi files base
 
 # Folders inside a module, top down as above.  tools/check-folders.sh holds includes and calls to it; what still
 # points upward is listed in mk/upward.txt, which only shrinks.
-FOLDERS_engine := watch trace access sample dispatch process ptrace syscall task transparency signal thread translate count cache runtime emit
+FOLDERS_engine := request watch trace access sample dispatch process ptrace syscall task transparency signal thread translate count cache runtime emit
 FOLDERS_linux := run client host session task
 FOLDERS_profile := gate export script hist symbols data text
 

@@ -24,6 +24,7 @@
  *   AP_IMAGE_OFF       head    the engine's code, which processes map (inject/inject.c)
  *   AP_SAMPLING_OFF    party   struct ap_sampling[AP_SAMPLER_MAX] (abi/sampler.h)
  *   AP_COMMON_OFF      party   struct ap_shared (model/shared.h)
+ *   AP_REGIONS_OFF     party   struct ap_regions (abi/region.h)
  *   AP_STORE_OFF       party   struct ap_store (engine/cache/store.h): translated code
  *   AP_SEG_OFF(i)      party   struct ap_seg, then shapes (u64[AP_SHAPE_MAX]), then slots
  *   AP_SEG_OFF(max_segs)  party  pages that events are mapped to, handed out by the supervisor
@@ -36,6 +37,7 @@
 #include "abi/cpuid.h"
 #include "abi/perfctr.h"
 #include "abi/probe.h"
+#include "abi/region.h"
 #include "abi/sampler.h"
 #include "abi/trace.h"
 #include "abi/vec.h"
@@ -55,7 +57,8 @@
 #define AP_SAMPLER_OFF	   (4ULL << 20)
 #define AP_SAMPLING_OFF	   (AP_SAMPLER_OFF + AP_SAMPLERS_READ)
 #define AP_COMMON_OFF	   (8ULL << 20)
-#define AP_COMMON_SIZE	   (AP_STORE_OFF - AP_COMMON_OFF)
+#define AP_COMMON_SIZE	   (AP_REGIONS_OFF - AP_COMMON_OFF)
+#define AP_REGIONS_OFF	   (AP_STORE_OFF - (1ULL << 20))
 #define AP_STORE_OFF	   (64ULL << 20)
 #define AP_STORE_SIZE	   (AP_SEG_BASE - AP_STORE_OFF)
 #define AP_SEG_BASE	   (128ULL << 20)
@@ -108,6 +111,7 @@ enum ap_prompt_kind { AP_PROMPT_CLOCK, AP_PROMPT_FAULT, AP_PROMPT_MIN, AP_PROMPT
 #define AP_F_MODEL_THREAD  (1u << 5) /* --model-thread: logs of the models may be read by helpers */
 #define AP_F_FIXED_TSC	   (1u << 6) /* --deterministic=time: rdtsc tells instructions */
 #define AP_F_STORE	   (1u << 7) /* --code-cache=session: processes share what they translate */
+#define AP_F_REQUESTS	   (1u << 8) /* --client-requests: valgrind's are answered */
 
 /* Raw counters of a slot, segment or root: by kind. */
 #define AP_RAW_SYSCALL AP_KIND_SYSCALL
@@ -361,6 +365,9 @@ struct ap_session {
 	u64 image_bytes; /* of the engine's code at AP_IMAGE_OFF; 0: there is none, or the head is not sealed */
 	u32 ncpuid; /* so many of the next, stored when they are there: ap_cpuid_list() */
 	struct ap_cpuid_row cpuid[AP_CPUID_ROWS];
+	u32 nregion_events; /* with AP_F_REQUESTS: regions are counted, by so many of the next: the kinds of each */
+	u32 unused;
+	u64 region_kinds[AP_REGION_EVENTS];
 	u64 machine[128]; /* struct ap_machine of the models, stored before any task runs */
 	struct ap_switches
 		switches; /* read and written in builds for tests alone: abi/switches.h */
@@ -378,6 +385,7 @@ struct ap_session {
 
 _Static_assert(AP_SAMPLER_OFF + AP_SAMPLERS_SIZE <= AP_COMMON_OFF, "the common table follows");
 _Static_assert(sizeof(struct ap_session) <= AP_FILTERS_OFF, "the filters follow");
+_Static_assert(AP_REGIONS_OFF + sizeof(struct ap_regions) <= AP_STORE_OFF, "the store follows");
 _Static_assert(AP_FILTERS_OFF + AP_TRACE_FILTERS * sizeof(struct ap_trace_filter) <= AP_BOARD_OFF,
 	       "the board follows");
 

@@ -12,7 +12,8 @@
 	X(ap_data_client)                                                                          \
 	X(ap_trace_client)                                                                         \
 	X(ap_sample_client)                                                                        \
-	X(ap_access_client)
+	X(ap_access_client)                                                                        \
+	X(ap_request_client)
 
 #define DECLARE(register) void register(struct ap_client * c);
 CLIENTS(DECLARE)

@@ -20,6 +20,7 @@
 #include "service/fds.h"
 #include "service/hooks.h"
 #include "service/request.h"
+#include "service/service.h"
 
 #define TRIES	   1000U
 #define TRIES_HELD 3U
@@ -137,6 +138,17 @@ static void note_read(const struct ap_hook_place *p, u64 kinds)
 	    ++reads[__builtin_ctzll(in_shapes)] < READS_MANY)
 		return;
 	ap_hook_count_directly(in_shapes);
+}
+
+void ap_service_readings(const u64 *kinds, u32 n, u64 *counts)
+{
+	struct ap_hook_place p;
+
+	ap_hook_place(&p);
+	for (u32 i = 0; i < n; i++) {
+		note_read(&p, kinds[i]);
+		counts[i] = ap_svc_own_raw(&p, kinds[i]);
+	}
 }
 
 /* --- the log */

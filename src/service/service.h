@@ -114,6 +114,8 @@ struct ap_service_pmc {
 	u32 seq;
 };
 AP_MUST_CHECK bool ap_service_pmc(u32 counter, struct ap_service_pmc *pmc);
+/* What the calling thread has counted of n sets of kinds, as a read of an event of each has it. */
+void ap_service_readings(const u64 *kinds, u32 n, u64 *counts);
 
 /* Nobody prompts the process any more (AP_PROMPT_CODE): it could not bear it. */
 void ap_service_quiet(void);

@@ -33,12 +33,13 @@ enum ap_special {
 	AP_SPECIAL_SERIALIZE, /* the block ends before a serializing instruction */
 	AP_SPECIAL_CPUID,     /* these where the session has a PMU */
 	AP_SPECIAL_RDPMC,
-	AP_SPECIAL_RANDOM, /* rdrand, rdseed under --deterministic */
-	AP_SPECIAL_TSC,	   /* rdtsc, rdtscp under --deterministic=time */
-	AP_SPECIAL_WATCH,  /* an execution breakpoint is at the instruction */
-	AP_SPECIAL_LOCKED, /* the same, or none, at an instruction that locks, which are counted */
-	AP_SPECIAL_PROBED, /* the kernel has put a breakpoint in its place (probed.h) */
-	AP_SPECIAL_DATA,   /* it may access what is watched, and no check can tell */
+	AP_SPECIAL_RANDOM,  /* rdrand, rdseed under --deterministic */
+	AP_SPECIAL_TSC,	    /* rdtsc, rdtscp under --deterministic=time */
+	AP_SPECIAL_WATCH,   /* an execution breakpoint is at the instruction */
+	AP_SPECIAL_LOCKED,  /* the same, or none, at an instruction that locks, which are counted */
+	AP_SPECIAL_PROBED,  /* the kernel has put a breakpoint in its place (probed.h) */
+	AP_SPECIAL_DATA,    /* it may access what is watched, and no check can tell */
+	AP_SPECIAL_REQUEST, /* the last one of a client request (request.c) */
 };
 
 /* One way out of a block. */

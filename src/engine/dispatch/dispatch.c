@@ -503,6 +503,7 @@ AP_NORETURN static void do_special(struct ap_thread *t, const struct leave *l)
 	case AP_SPECIAL_WATCH:
 	case AP_SPECIAL_LOCKED:
 	case AP_SPECIAL_PROBED:
+	case AP_SPECIAL_REQUEST:
 	case AP_SPECIAL_DATA:
 		visit(t, l->target, l->special);
 	case AP_SPECIAL_CPUID:

@@ -5,7 +5,7 @@
  *
  * A thread area is one reservation, laid out from low to high:
  *   struct ap_thread (one page) | slot: its page, counters, tracepoints (session file, shared) |
- *   struct ap_lanes | dispositions of its own | calls that are to return | guard page | engine stack | guard page | alternate signal stack
+ *   struct ap_lanes | dispositions of its own | calls that are to return | open regions | guard page | engine stack | guard page | alternate signal stack
  * Counters are therefore at a constant distance from %gs:0, which translated code relies on.
  *
  * Rules: only the thread itself writes its struct, except `next`/`prev` (process lock).
@@ -29,7 +29,9 @@
 #define AP_T_ACTIONS_SIZE 4096ULL
 #define AP_T_RETURNS_OFF  (AP_T_ACTIONS_OFF + AP_T_ACTIONS_SIZE) /* returns.c */
 #define AP_T_RETURNS_SIZE 4096ULL
-#define AP_T_GUARD1_OFF	  (AP_T_RETURNS_OFF + AP_T_RETURNS_SIZE)
+#define AP_T_REGIONS_OFF  (AP_T_RETURNS_OFF + AP_T_RETURNS_SIZE) /* region.c */
+#define AP_T_REGIONS_SIZE 8192ULL
+#define AP_T_GUARD1_OFF	  (AP_T_REGIONS_OFF + AP_T_REGIONS_SIZE)
 #define AP_T_STACK_OFF	  (AP_T_GUARD1_OFF + 4096)
 #define AP_T_STACK_SIZE	  (32ULL << 10)
 #define AP_T_GUARD2_OFF	  (AP_T_STACK_OFF + AP_T_STACK_SIZE)
@@ -243,6 +245,12 @@ struct ap_thread {
 	u64 watch_pc;
 	u32 nreturns;	   /* returns.c: calls that are to return */
 	u32 return_is_new; /* returns.c: the last of them began at watch_pc, and is not executed yet */
+	u64 request_pc;	   /* request.c: the last instruction of one runs, or has: */
+	bool request_due;
+	bool has_dumped;    /* region.c: the frame behind the open ones is there */
+	u32 nregions;	    /* open ones */
+	u32 regions_beyond; /* for which there was no place */
+	u64 region_markers; /* instructions of markers so far */
 	struct ap_data_note data;
 	struct ap_block *alone; /* entered for one run, to be taken back then; else NULL */
 

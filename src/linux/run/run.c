@@ -263,6 +263,7 @@ static u32 session_flags(const struct ap_run_options *opts)
 	       (opts->deterministic ? AP_F_DETERMINISTIC : 0) |
 	       (opts->fixed_tsc ? AP_F_FIXED_TSC : 0) |
 	       (opts->model_thread ? AP_F_MODEL_THREAD : 0) | (opts->shares_code ? AP_F_STORE : 0) |
+	       (opts->client_requests ? AP_F_REQUESTS : 0) |
 	       (opts->perf.is_served ? AP_F_SERVE : 0);
 }
 
@@ -320,6 +321,8 @@ static int open_session(struct ap_run_state *run)
 		.machine = opts->machine ? opts->machine : ap_machine_default(),
 		.cpu = ap_host_cpu(),
 		.cpu_id = ap_host_cpu_id(),
+		.nregion_events = opts->nregion_events,
+		.region_kinds = opts->region_kinds,
 		.cache_limit = opts->cache_limit ? opts->cache_limit : DEFAULT_CACHE
 	};
 	int ret;
@@ -484,7 +487,7 @@ static int run_about_targets(struct ap_run_state *run)
 				       run->path, why);
 	if (!ap_nested_join(&around))
 		return run_counted(run);
-	if (opts->client)
+	if (opts->client && !opts->client_requests)
 		return ap_run_nested(run, &around);
 	ap_session_close(&around);
 	return ap_run_complain(run, AP_EXIT_OURS,
@@ -514,5 +517,12 @@ int ap_run(const struct ap_run_options *opts, struct ap_run_result *res)
 			ap_result_not_counted(res, (u32)run.launch.pid, run.path, why);
 		return ret;
 	}
-	return ap_nested_join(&around) ? ap_run_nested(&run, &around) : run_counted(&run);
+	if (!ap_nested_join(&around))
+		return run_counted(&run);
+	if (!opts->client_requests)
+		return ap_run_nested(&run, &around);
+	ap_session_close(&around);
+	return ap_run_complain(&run, AP_EXIT_OURS,
+			       "cannot answer client requests: we are in a session ourselves; "
+			       "give --client-requests or --regions to the outer anyperf");
 }

@@ -52,6 +52,9 @@ struct ap_run_options {
 	const struct ap_run_target *targets; /* running processes to bring in; argv may be NULL */
 	u32 ntargets;
 	bool is_beside; /* with them: the command is not counted, its end is that of the run */
+	bool client_requests; /* valgrind's are answered */
+	u32 nregion_events;   /* with them: regions are counted, by so many of the next */
+	u64 region_kinds[AP_REGION_EVENTS];
 	const struct ap_machine *machine; /* of the models; NULL: ap_machine_default() */
 	u64 cache_limit;		  /* bytes; 0 is the default of 64 MiB */
 	struct ap_switches switches;	  /* of a build for tests */
@@ -113,6 +116,19 @@ struct ap_estimate_errors {
 	u32 slots; /* that a cycle of the machine has */
 };
 
+/* Of one name; least: of calls that were ended and not within another of theirs, if there are any. */
+struct ap_region_line {
+	char name[AP_REGION_NAME];
+	u64 begun, ended, within, unbegun;
+	u64 sum[AP_REGION_EVENTS], least[AP_REGION_EVENTS];
+};
+
+struct ap_region_lines {
+	struct ap_region_line *line; /* by their names */
+	u32 n;
+	u64 too_many, too_deep, unreadable;
+};
+
 struct ap_run_result {
 	int wait_status;   /* of the command, as waitpid gives it */
 	bool is_given_up;  /* the command runs on; wait_status says 125 */
@@ -126,6 +142,7 @@ struct ap_run_result {
 	unsigned int
 		model_sample; /* not 0: modelled counts are estimates, of one part in so many */
 	struct ap_estimate_errors errors; /* of these */
+	struct ap_region_lines regions;
 	struct ap_note_line *notes; /* things to report by name; free with ap_run_result_fini */
 	unsigned int nnotes;
 };

@@ -18,6 +18,7 @@
 
 #include "files/in.h"
 #include "inject/proc.h"
+#include "linux/session/regions.h"
 #include "linux/session/session.h"
 
 /*
@@ -278,6 +279,7 @@ void ap_session_party_end(struct ap_session_file *s, u32 party)
 
 	if (!f)
 		return;
+	ap_session_regions_fold(s, f);
 	s->parties[party] = NULL;
 	if (f->is_told_last)
 		ap_session_party_tell(s, f);

@@ -5,6 +5,7 @@
  */
 #include "linux/session/result.h"
 #include "linux/session/errors.h"
+#include "linux/session/regions.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -123,6 +124,9 @@ int ap_result_take(struct ap_run_result *res, const struct ap_session_file *s, u
 	ret = res->model_sample ? ap_session_errors(s, root, &res->errors) : 0;
 	if (ret)
 		return ret;
+	ret = ap_session_regions(s, &res->regions);
+	if (ret)
+		return ret;
 	res->max_short = res->tasks_short ? SUPERBLOCK_MAX : 0;
 	return take_all_notes(res, s, root);
 }
@@ -132,4 +136,6 @@ void ap_run_result_fini(struct ap_run_result *res)
 	free(res->notes);
 	res->notes = NULL;
 	res->nnotes = 0;
+	free(res->regions.line);
+	res->regions = (struct ap_region_lines){ 0 };
 }

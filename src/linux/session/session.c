@@ -28,6 +28,7 @@
 #include "abi/boot.h"
 #include "abi/switches.h"
 #include "files/in.h"
+#include "linux/session/regions.h"
 #include "model/machine.h"
 #include "model/mem.h"
 
@@ -275,6 +276,9 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	       sizeof(struct ap_machine));
 	ap_session_make_common(s);
 	s->head->codes = cfg->cpu;
+	for (u32 i = 0; i < cfg->nregion_events; i++)
+		s->head->region_kinds[i] = cfg->region_kinds[i];
+	s->head->nregion_events = cfg->nregion_events;
 	if (cfg->cpu_id)
 		s->head->cpu_id = *cfg->cpu_id;
 	s->head->max_segs = s->max_segs;
@@ -330,6 +334,7 @@ void ap_session_close(struct ap_session_file *s)
 		close(s->fd);
 	if (s->head_fd >= 0)
 		close(s->head_fd);
+	ap_session_regions_free(s);
 	free(s->notes);
 	*s = (struct ap_session_file){ .fd = -1, .head_fd = -1 };
 }

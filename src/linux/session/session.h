@@ -24,11 +24,12 @@ struct ap_session_file {
 	u32 max_segs;		/* that the party's has room for, by its size, which is sealed */
 	u64 max_bytes;		/* of memory that a party may fill; of the session's owner */
 	u32 known; /* of the party, the supervisor's own ap_session.known_segs; 0: not the supervisor's */
-	bool is_owner;		  /* made by us: all others only read */
-	bool is_given_up;	  /* its tasks are not counted any more: ap_tracks_bound() */
-	bool is_told_last;	  /* they are told when it has been read for the last time */
-	struct ap_session *head;  /* all that is before the segments, of both files */
-	struct ap_shared *common; /* of the models, in whose session it is; else NULL */
+	bool is_owner;			 /* made by us: all others only read */
+	bool is_given_up;		 /* its tasks are not counted any more: ap_tracks_bound() */
+	bool is_told_last;		 /* they are told when it has been read for the last time */
+	struct ap_session *head;	 /* all that is before the segments, of both files */
+	struct ap_region_lines *regions; /* of parties that have ended; of the session's owner */
+	struct ap_shared *common;	 /* of the models, in whose session it is; else NULL */
 	u32 party;
 	u64 origin; /* whose number of parties is limited: this one's, or that of the one it comes of */
 	u64 norigins;  /* of the session's owner: so many have been there */
@@ -55,6 +56,8 @@ struct ap_session_config {
 	const struct ap_machine *machine;   /* of the models; NULL: any */
 	u32 cpu;			    /* enum ap_cpu: whose raw codes are taken */
 	const struct ap_cpu_id *cpu_id;	    /* the CPU that programs see; NULL: the host's */
+	u32 nregion_events;
+	const u64 *region_kinds;
 };
 
 AP_MUST_CHECK int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg);
