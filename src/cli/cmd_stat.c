@@ -23,6 +23,7 @@
 #include "cli/stat_count.h"
 #include "cli/stat_metrics.h"
 #include "cli/stat_record.h"
+#include "cli/stat_regions.h"
 #include "cli/targets.h"
 #include "linux/run/run.h"
 #include "print/print.h"
@@ -48,6 +49,7 @@ struct stat_args {
 	struct ap_stat_count_options count;
 	struct ap_targets targets;
 	struct ap_stat_metrics metrics;
+	struct ap_stat_regions regions;
 	const char *metric_names, *metric_file;
 	unsigned int topdown_level;
 	bool topdown;
@@ -268,6 +270,7 @@ static const struct ap_opt stat_opts[] = {
 	CALL(0, "interval-count", opt_interval_count, "n", "with -I: end after so many"),
 	FLAG(0, "interval-clear", clear, "with -I: clear the screen before each"),
 	FLAG(0, "summary", count.has_summary, "with -I: at the end a report of all"),
+	FLAG(0, "regions", regions.are_wanted, "a table of the regions that the program names (anyperf/region.h, callgrind's macros)"),
 	FLAG(0, "table", table, "with -r: the time of each run"),
 	FLAG(0, "metric-only", metrics.only, "show metrics side by side, and no counts"),
 	FLAG('B', "big-num", big_num, "group digits as the locale does (the default)"),
@@ -276,6 +279,7 @@ static const struct ap_opt stat_opts[] = {
 	FLAG(0, "quiet", count.is_quiet, "print no report"),
 	FLAG('v', "verbose", format.verbose, "say why events are not supported"),
 	GROUP("Engine and models"),
+	FLAG(0, "client-requests", run.client_requests, "answer valgrind's client requests, and those of anyperf/region.h"),
 	CALL(0, "cache-limit", ap_engine_opt_cache_limit, "size", "translated code per process (default 64M)"),
 	CODE_CACHE,
 	CPU_ID,
@@ -370,6 +374,7 @@ static void print_report(const struct stat_args *args, const struct ap_stat *st,
 		ap_stat_print_notes(st, &args->format, out);
 	else
 		ap_stat_print(st, &args->format, out);
+	ap_stat_regions_print(&args->regions, &args->format, out);
 }
 
 /* One of endless runs. */
@@ -477,7 +482,8 @@ static int count(struct stat_args *args, struct ap_stat *st, struct ap_control *
 	if (!ret) {
 		int failed = report(args, st, &shown);
 
-		if (finish_recording(&shown, &c) || failed || runs.post_failed)
+		if (finish_recording(&shown, &c) || failed || runs.post_failed ||
+		    (!runs.status && ap_stat_regions_are_wrong(&args->regions)))
 			ret = AP_EXIT_FAILURE;
 		else
 			ret = runs.status;
@@ -502,6 +508,8 @@ static int measure(struct stat_args *args)
 	if (args->format.style == AP_STAT_TABLE && !args->no_big_num)
 		ap_stat_group_digits();
 	ap_stat_choose_instruments(&args->run, &args->events);
+	if (args->run.client_requests)
+		args->run.no_engine = false;
 	/* the kernel does not tell what each thread of a tree has counted */
 	if (args->per_thread && !args->run.ntargets && args->events.n) {
 		args->run.perf.is_wanted = true;
@@ -509,6 +517,7 @@ static int measure(struct stat_args *args)
 	}
 	ap_stat_init(&st, &args->events, title_of(args));
 	st.has_engine = !args->run.no_engine;
+	st.regions = args->regions.are_wanted ? &args->regions : NULL;
 	st.metrics = args->metrics.n || args->metrics.only ? &args->metrics : NULL;
 	if (args->metrics.only && !ap_stat_has_columns(&st))
 		ap_stat_add_note(&st, "no metric is made of these events (-M chooses metrics)");
@@ -571,6 +580,8 @@ static int check(struct stat_args *args)
 		return usage("--per-thread and -I go together with -p or -t only");
 	if (args->per_thread && args->repeat != 1)
 		return usage("--per-thread and -r do not go together");
+	if (args->regions.are_wanted && args->repeat != 1)
+		return usage("--regions and -r do not go together");
 	if (args->run.ntargets && args->repeat != 1 && !args->run.argv)
 		return usage("-r needs a command");
 	if (args->count.interval_count && !args->count.interval_ms)
@@ -593,7 +604,7 @@ static void choose_models(struct stat_args *args)
 
 	for (size_t i = 0; i < args->events.n; i++)
 		is_modelled |= (args->events.sel[i].kinds & AP_KINDS_MODEL) != 0;
-	if (!args->run.model_sample && !is_modelled)
+	if (!args->run.model_sample && (!is_modelled || args->regions.are_wanted))
 		args->run.model_sample = 1;
 	ap_engine_set_models(&args->run);
 }
@@ -703,6 +714,8 @@ static int check_recording(const struct stat_args *args)
 {
 	if (args->repeat != 1)
 		return usage("record and -r do not go together"); /* as with perf */
+	if (args->regions.are_wanted)
+		return usage("record and --regions do not go together");
 	if (args->append)
 		return usage("record and --append do not go together");
 	return 0;
@@ -743,6 +756,8 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 		if (ap_evlist_parse(&args->events, detail_events[i], why, sizeof(why)))
 			ap_die("%s", why);
 	choose_models(args);
+	if (ap_stat_regions_choose(&args->regions, &args->run, &args->events, why, sizeof(why)))
+		return usage(why);
 	if (args->grouped)
 		ap_evlist_group(&args->events);
 	if (args->all_user || args->all_kernel)
@@ -763,21 +778,9 @@ static int parse(struct stat_args *args, int argc, char **argv, int *status)
 		       : 0;
 }
 
-/* The whole command line, which a perf.data has. */
-static char **command_line(int argc, char **argv)
-{
-	static char name[] = "anyperf";
-	char **all = ap_xgrow(NULL, (size_t)argc + 2, sizeof(*all));
-
-	all[0] = name;
-	memcpy(all + 1, argv, (size_t)argc * sizeof(*all));
-	all[argc + 1] = NULL;
-	return all;
-}
-
 int ap_cmd_stat(int argc, char **argv)
 {
-	char **all = command_line(argc, argv);
+	char **all = ap_stat_command_line(argc, argv);
 	struct stat_args args = { .run = { .err = stderr, .perf = { .paranoid = 2 } },
 				  .repeat = 1,
 				  .log_fd = -1,
@@ -788,6 +791,7 @@ int ap_cmd_stat(int argc, char **argv)
 		status = measure(&args);
 	ap_evlist_fini(&args.events);
 	ap_stat_metrics_fini(&args.metrics);
+	ap_stat_regions_fini(&args.regions);
 	ap_targets_fini(&args.targets);
 	free(args.cpus);
 	free(all);

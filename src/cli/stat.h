@@ -93,6 +93,7 @@ struct ap_stat {
 	size_t nrows;
 	bool has_cgroups;		       /* some of the events have one */
 	const struct ap_stat_metrics *metrics; /* stat_metrics.h; NULL: none */
+	struct ap_stat_regions *regions;       /* stat_regions.h; NULL: not asked for */
 	struct ap_agg wall, user, sys;	       /* ns */
 	struct ap_stat_note *note;
 	size_t nnotes;

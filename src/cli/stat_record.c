@@ -375,3 +375,14 @@ int ap_stat_recorder_finish(struct ap_stat_recorder *r, const struct ap_stat_cou
 			 ap_run_remedy(-ret));
 	return ret;
 }
+
+char **ap_stat_command_line(int argc, char **argv)
+{
+	static char name[] = "anyperf";
+	char **all = ap_xgrow(NULL, (size_t)argc + 2, sizeof(*all));
+
+	all[0] = name;
+	memcpy(all + 1, argv, (size_t)argc * sizeof(*all));
+	all[argc + 1] = NULL;
+	return all;
+}

@@ -23,4 +23,7 @@ AP_MUST_CHECK int ap_stat_recorder_finish(struct ap_stat_recorder *r,
 					  const struct ap_stat_count *c);
 void ap_stat_recorder_free(struct ap_stat_recorder *r);
 
+/* The whole command line, which a perf.data has: to be freed. */
+char **ap_stat_command_line(int argc, char **argv);
+
 #endif

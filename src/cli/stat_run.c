@@ -14,6 +14,7 @@
 #include "cli/engine_opts.h"
 #include "cli/memory.h"
 #include "cli/stat_count.h"
+#include "cli/stat_regions.h"
 #include "linux/run/run.h"
 #include "print/print.h"
 
@@ -47,6 +48,8 @@ static void add(struct ap_stat_count *c, const struct ap_run_result *res)
 	if (!c->opts->interval_ms || c->opts->has_summary)
 		ap_stat_add(c->st, readings, &times);
 	ap_stat_add_result(c->st, res);
+	if (c->st->regions)
+		ap_stat_regions_take(c->st->regions, &res->regions);
 }
 
 /* What is asked for around a run.  It is not counted; false: it failed, and a line says so. */
