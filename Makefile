@@ -22,6 +22,7 @@ include mk/layers.mk
 include mk/variants.mk
 include mk/deps.mk
 include mk/rules.mk
+include mk/install.mk
 
 # Stages (packages, then a build, then a run) call make again, on all CPUs unless told otherwise.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(NPROC))
@@ -189,7 +190,7 @@ check-fuzz: deps-fuzz
 	$(STAGE) CC=clang VARIANT=fuzz fuzz-check
 
 # --- the rest
-.PHONY: demo bench gen check-gen install uninstall ci help clean
+.PHONY: demo bench gen check-gen ci help clean
 demo:
 	@tools/deps.sh install $(PKG_BUILD) python3=python3
 	$(STAGE) all
@@ -215,33 +216,6 @@ check-gen: deps-gen $(addprefix $(B)/,$(GEN_OUT))
 $(B)/%.inc: $(B)/tools/gen-%
 	$(call say,GEN,$@)
 	$(Q)$< >$@
-
-MAN1 := $(wildcard docs/man/*.1)
-MAN3 := $(wildcard docs/man/*.3)
-HEADERS := $(wildcard include/anyperf/*.h)
-DOCS := README.md CHANGELOG.md SECURITY.md LICENSE $(wildcard docs/*.md)
-# Debian's zsh looks for packages' functions in vendor-completions
-ZSH_FUNCTIONS ?= site-functions
-SHARE = $(DESTDIR)$(PREFIX)/share
-install: all $(COMPLETIONS)
-	install -D -m 755 $(ANYPERF) $(DESTDIR)$(PREFIX)/bin/anyperf
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(LIBANYPERF)
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/anyperf $(HEADERS)
-	$(if $(MAN1),install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN1))
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man3 $(MAN3)
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/anyperf $(DOCS)
-	install -D -m 644 $(B)/completions/anyperf.bash $(SHARE)/bash-completion/completions/anyperf
-	install -D -m 644 $(B)/completions/anyperf.zsh $(SHARE)/zsh/$(ZSH_FUNCTIONS)/_anyperf
-	install -D -m 644 -t $(SHARE)/fish/vendor_completions.d $(B)/completions/anyperf.fish
-uninstall:
-	rm -f $(SHARE)/bash-completion/completions/anyperf $(SHARE)/zsh/$(ZSH_FUNCTIONS)/_anyperf
-	rm -f $(SHARE)/fish/vendor_completions.d/anyperf.fish
-	rm -f $(DESTDIR)$(PREFIX)/bin/anyperf
-	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(LIBANYPERF))
-	rm -rf $(DESTDIR)$(PREFIX)/include/anyperf
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN1)))
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man3/,$(notdir $(MAN3)))
-	rm -rf $(DESTDIR)$(PREFIX)/share/doc/anyperf
 
 # the documentation as a static site
 .PHONY: docs
@@ -318,6 +292,7 @@ FORCE:
 #: make completions  of bash, zsh and fish, from the tables of options
 #: make docs         the documentation as a static site in build/site
 #: make install      PREFIX=/usr/local DESTDIR=; make uninstall
+#: make deb          packages of Debian, in the folder above
 #: make ci           what CI runs: every lane, timed
 #: make clean
 #: V=1 shows commands; VARIANT=asan|ubsan|tsan, CC=clang and BUILD=dir choose where and how

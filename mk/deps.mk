@@ -42,9 +42,10 @@ PKG_TEST := $(PKG_UNIT) $(PKG_DOCS) g++=/usr/bin/g++ bash=bash util-linux=unshar
 	postgresql-15=/usr/lib/postgresql/15/bin/initdb \
 	libpython3.11-testsuite=/usr/lib/python3.11/test/test_mmap.py \
 	liburing-dev=/usr/include/liburing.h libgc-dev=/usr/include/gc.h \
-	zsh=/usr/bin/zsh fish=/usr/bin/fish \
+	zsh=/usr/bin/zsh fish=/usr/bin/fish cmake=/usr/bin/cmake pkg-config=/usr/bin/pkg-config dpkg-dev=/usr/bin/dpkg-parsechangelog \
 	tmux=tmux linux-perf=perf papi-tools=papi_avail libpapi-dev=/usr/include/papi.h
 
+PKG_DEB := debhelper=/usr/bin/dh dpkg-dev=/usr/bin/dpkg-buildpackage
 # what is large, for tests that lack it otherwise: the flame graph's page in a browser, and the programs of
 # tests/e2e/more_programs.long.sh and perf_readers.long.sh
 PKG_LONG := chromium=chromium bubblewrap=/usr/bin/bwrap memcached=/usr/bin/memcached \
@@ -58,6 +59,7 @@ PKG_LONG := chromium=chromium bubblewrap=/usr/bin/bwrap memcached=/usr/bin/memca
 	wine=/usr/bin/wine wine64=/usr/lib/wine/wine64 qemu-system-x86=/usr/bin/qemu-system-x86_64 ghc=/usr/bin/ghc \
 	texlive-latex-base=/usr/bin/pdflatex firefox-esr=/usr/bin/firefox-esr unzip=/usr/bin/unzip \
 	libreoffice-writer-nogui=/usr/bin/soffice stress-ng=/usr/bin/stress-ng \
+	$(PKG_DEB) lintian=/usr/bin/lintian \
 	hotspot=/usr/bin/hotspot autofdo=/usr/bin/create_gcov
 
 PKG_LINT := clang-format-14=clang-format-14 shellcheck=shellcheck man-db=man
