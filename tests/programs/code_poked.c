@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * process_vm_readv and process_vm_writev: code of another process, and one's own, that has been executed is
- * read as it was written, and what is written there is executed.
+ * read as it was written, and what is written there is executed.  A write to /proc/self/mem that fails has written up to
+ * where its source cannot be read.
  */
 #include <cpuid.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -79,6 +81,37 @@ static void test_other(pid_t pid, char *p, char *own)
 	CHECK(reads_as(pid, p, own, PAGE), "and read");
 }
 
+/* By pwrite and by write. */
+static bool fails(int fd, const char *from, char *to, bool by_position)
+{
+	if (!by_position)
+		return pwrite(fd, from, 2 * PAGE, (off_t)(uintptr_t)to) != (ssize_t)(2 * PAGE);
+	return lseek(fd, (off_t)(uintptr_t)to, SEEK_SET) != (off_t)(uintptr_t)to ||
+	       write(fd, from, 2 * PAGE) != (ssize_t)(2 * PAGE);
+}
+
+/* The source's second page cannot be read.  Kernels differ in what they have written by then: what is there counts. */
+static void test_failed(void)
+{
+	char *p = mmap(NULL, 2 * PAGE, RWX, ANON, -1, 0);
+	char *from = mmap(NULL, 2 * PAGE, RWX, ANON, -1, 0);
+	int fd = open("/proc/self/mem", O_RDWR), failed = 0, good = 0, value;
+
+	put(p, 0);
+	/* such a page is not protected from a write, which could give the code away otherwise */
+	mprotect(p, 2 * PAGE, PROT_READ | PROT_EXEC);
+	mprotect(from + PAGE, PAGE, PROT_NONE);
+	for (int i = 1; i <= 50; i++) {
+		put(from, i);
+		failed += fails(fd, from, p, i % 2);
+		memcpy(&value, p + 1, sizeof(value));
+		good += call(p) == value;
+	}
+	CHECK(failed == 50, "a write from where nothing can be read is not made in full");
+	CHECK(good == 50, "what it has written is executed");
+	close(fd);
+}
+
 int main(void)
 {
 	char *p = mmap(NULL, PAGE, RWX, ANON, -1, 0), *own = mmap(NULL, PAGE, RWX, ANON, -1, 0);
@@ -110,5 +143,6 @@ int main(void)
 	}
 	CHECK(good == 200, "to oneself");
 	CHECK(reads_as(getpid(), p, own, PAGE), "and read");
+	test_failed();
 	return task_failed;
 }

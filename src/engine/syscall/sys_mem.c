@@ -517,12 +517,22 @@ static s64 mem_position(const struct ap_call *c)
 	return ap_sys3(AP_NR_lseek, c->a[0], 0, SEEK_CUR);
 }
 
-/* Bytes of a process have been changed: from there on, if the descriptor has moved by so much; others may have it, too. */
-static void mem_written(const struct ap_call *c, s64 from, u64 n)
+#define WRITE_MAX 0x7ffff000ULL /* the kernel makes no longer one */
+
+/*
+ * Bytes of a process have been changed: from there on, if the descriptor has moved by so much; others may have it, too.  A call that
+ * cannot read its source fails with EFAULT, also where pages before that have been written.
+ */
+static void mem_written(const struct ap_call *c, s64 from, s64 ret)
 {
 	bool by_position = c->nr == AP_NR_write || c->nr == AP_NR_writev;
+	u64 n = (u64)ret;
 
-	if (from >= 0 && (!by_position || mem_position(c) == from + (s64)n))
+	if (ret < 0) {
+		n = c->a[2] < WRITE_MAX ? c->a[2] : WRITE_MAX;
+		from = c->nr == AP_NR_pwrite64 ? from : -1;
+	}
+	if (from >= 0 && (!by_position || mem_position(c) == from + ret))
 		ap_smc_poked((u64)from, (u64)from + n);
 	else
 		ap_smc_poked(0, UINT64_MAX);
@@ -544,13 +554,14 @@ s64 ap_call_write(struct ap_thread *t, struct ap_call *c)
 		ap_taken_from_fd((s32)fd);
 	if (ret > 0 && c->nr != AP_NR_ftruncate && c->nr != AP_NR_fallocate)
 		ap_service_wrote((s32)fd);
-	if (ap_likely(!ap_alias_any() && !ap_procfs_any_mem()) || ret < 0)
+	if (ap_likely(!ap_alias_any() && !ap_procfs_any_mem()) || (ret < 0 && ret != -AP_EFAULT))
 		return ret;
 	if (c->nr == AP_NR_splice || c->nr == AP_NR_copy_file_range)
 		fd = c->a[2];
 	if (ap_procfs_is_mem((s32)fd))
-		mem_written(c, from, (u64)ret);
-	ap_alias_drop_file((s32)fd);
+		mem_written(c, from, ret);
+	if (ret >= 0)
+		ap_alias_drop_file((s32)fd);
 	return ret;
 }
 
