@@ -38,7 +38,7 @@ row()
 hello=68656c6c6f00 name=697473206f776e206e616d6500
 row text p 's=+0(%si):string n=%dx:s32' "18000600fdffffff$hello$(repeat 00 6)"
 row user p 's=+u0(%si):ustring t=+1(%si):ustring' "180006001e000500${hello}656c6c6f00$(repeat 00 1)"
-row comm p 'a=$comm b=%dx:x8 c=$comm:string' "19000d00fd26000d00$name$name$(repeat 00 1)"
+row comm p 'a=$comm b=%dx:x8 c=$COMM:string' "19000d00fd26000d00$name$name$(repeat 00 1)"
 row array p 'v=+4(%di):s16[5] w=+4(%di):s16' "0100feff0300fcff05000100"
 row chars p 'c=+0(%si):char[3] d=%dx:char' "68656cfd"
 row names p 'n=+16(%di):string[3] c=$comm' "2000040024000000240012003600""0d00""6f6e6500""746872656520776f72647320746865726500""${name}00"

@@ -151,7 +151,7 @@ static int parse_fetch(struct form_writer *w)
 			return -EOPNOTSUPP;
 		offsets[depth] = is_minus ? -v : v;
 	}
-	if (!depth && skip_word(w, "$comm"))
+	if (!depth && (skip_word(w, "$comm") || skip_word(w, "$COMM")))
 		return add_step(w, AP_PROBE_COMM, 0, 0);
 	ret = parse_base(w);
 	while (!ret && depth-- > 0)

@@ -39,6 +39,7 @@ static const struct row {
 	  0,
 	  { STEP(AP_PROBE_REG, 0, 4), STEP(AP_PROBE_STRINGS, 0, 8), STEP(AP_PROBE_TIMES, 0, 3) } },
 	{ "c=$comm d=$comm:string", 0, { STEP(AP_PROBE_COMM, 0, 0), STEP(AP_PROBE_COMM, 0, 0) } },
+	{ "$COMM", 0, { STEP(AP_PROBE_COMM, 0, 0) } }, /* the kernel knows both */
 	{ "t=\\\"text c=%di:char",
 	  0,
 	  { STEP(AP_PROBE_IMM, 0, -1), STEP(AP_PROBE_STRING, 0, 0), STEP(AP_PROBE_REG, 0, 5),
