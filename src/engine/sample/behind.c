@@ -143,7 +143,6 @@ static bool moves_sp(const struct ap_insn *i, u64 *by)
 	       i->opcode == 0x68 || i->opcode == 0x6a;
 }
 
-/* i, or it and the one that has run before it, changes the frame pointer as code with frame pointers does. */
 /*
  * f is what it is behind *i, and becomes what it was before it; before: the instruction that ran before it.  In code with
  * frame pointers whoever takes one off the stack has the old one point there.  Elsewhere it stays what it is, as
