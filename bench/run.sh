@@ -8,7 +8,7 @@
 #
 # Columns beside those of the default: predictors (branch prediction modelled), models (cycles, caches and
 # TLBs as well), predictors24, models24 (the same, of which the models see one part in 24, or another number), helpers, helpers24 (models with a
-# helper for each thread, --model-thread), cachesim (cachegrind with caches).
+# helper for each thread, --model-thread), cachesim (cachegrind with caches), profile (exact profiles), callgrind.
 #
 # A program's runs alternate between the columns; medians are compared.  Columns of slow tools
 # are run once.  Each output must have the bytes of the native one.
@@ -41,6 +41,8 @@ tool_of()
 	helpers[1-9]*) tool=("${stat[@]}" "$modelled_events" --model-thread --model-sample "${1#helpers}" --) ;;
 	cachesim) tool=(/usr/bin/valgrind -q --tool=cachegrind --cache-sim=yes
 		--cachegrind-out-file=/dev/null) ;;
+	profile) tool=("$ANYPERF" profile -q -o "$work/out/profile" --) ;;
+	callgrind) tool=(/usr/bin/valgrind -q --tool=callgrind --callgrind-out-file=/dev/null) ;;
 	valgrind) tool=(/usr/bin/valgrind -q --tool=none) ;;
 	cachegrind) tool=(/usr/bin/valgrind -q --tool=cachegrind --cache-sim=no
 		--cachegrind-out-file=/dev/null) ;;
@@ -52,7 +54,7 @@ tool_of()
 is_slow()
 {
 	case $1 in
-	valgrind | cachegrind | cachesim | qemu | predictors* | models* | helpers*) ;;
+	valgrind | cachegrind | callgrind | cachesim | qemu | predictors* | models* | helpers*) ;;
 	*) false ;;
 	esac
 }
@@ -60,7 +62,7 @@ is_slow()
 is_ours()
 {
 	case $1 in
-	none | instructions | all | predictors* | models* | helpers*) ;;
+	none | instructions | all | profile | predictors* | models* | helpers*) ;;
 	*) false ;;
 	esac
 }

@@ -28,6 +28,7 @@
  *   AP_STORE_OFF       party   struct ap_store (engine/cache/store.h): translated code
  *   AP_SEG_OFF(i)      party   struct ap_seg, then shapes (u64[AP_SHAPE_MAX]), then slots
  *   AP_SEG_OFF(max_segs)  party  pages that events are mapped to, handed out by the supervisor
+ *   AP_PROFILE_OFF(i)  party   of exact profiles: what each segment's process counts (abi/profile.h)
  *
  * docs/design/session.md has the protocols.
  */
@@ -50,6 +51,7 @@
 /* A segment's number: its party, and which of that party's segments it is. */
 #define AP_PARTY_MAX	  64U
 #define AP_PARTY_SHIFT	  20
+#define AP_SEGS_MAX	  ((1U << AP_PARTY_SHIFT) - 1) /* of a party */
 #define AP_PARTY_OF(seg)  ((u32)(seg) >> AP_PARTY_SHIFT)
 #define AP_SEG_LOCAL(seg) ((u32)(seg) & ((1U << AP_PARTY_SHIFT) - 1))
 
@@ -112,6 +114,7 @@ enum ap_prompt_kind { AP_PROMPT_CLOCK, AP_PROMPT_FAULT, AP_PROMPT_MIN, AP_PROMPT
 #define AP_F_FIXED_TSC	   (1u << 6) /* --deterministic=time: rdtsc tells instructions */
 #define AP_F_STORE	   (1u << 7) /* --code-cache=session: processes share what they translate */
 #define AP_F_REQUESTS	   (1u << 8) /* --client-requests: valgrind's are answered */
+#define AP_F_PROFILE	   (1u << 9) /* each way out of a block is counted by itself (abi/profile.h) */
 
 /* Raw counters of a slot, segment or root: by kind. */
 #define AP_RAW_SYSCALL AP_KIND_SYSCALL

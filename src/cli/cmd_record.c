@@ -19,6 +19,7 @@
 #include "cli/opt_rows.h"
 #include "cli/record.h"
 #include "cli/record_opts.h"
+#include "cli/record_profile.h"
 #include "print/print.h"
 
 #define DEFAULT_EVENT "instructions:u"
@@ -339,6 +340,8 @@ static void on_end(void *arg, u64 now)
 	record_rings_dump(r);
 	record_events_lost(r);
 	after_reading(r);
+	if (r->opts->run.profiles)
+		record_profile_put(r);
 	if (record_file_end(r) && !r->error)
 		r->error = -EIO;
 	record_events_close(r);
@@ -353,6 +356,10 @@ static void say_end(const struct record *r, const struct ap_run_result *res)
 		ap_print(stderr, "anyperf: %s\n", res->notes[i].text);
 	if (r->error)
 		return;
+	if (o->run.profiles) {
+		record_profile_say(r);
+		return;
+	}
 	/* --quiet does not ask for a file that lacks something */
 	if (r->lost)
 		fprintf(stderr,
@@ -384,7 +391,7 @@ static void fini(struct record *r)
 	record_file_fini(r);
 }
 
-static int record(struct record_opts *o)
+int record_run(struct record_opts *o)
 {
 	struct record r = { .opts = o, .control = { .fd = -1, .ack = -1 } };
 	struct ap_run_client client = { .arg = &r,
@@ -455,7 +462,7 @@ int ap_cmd_record(int argc, char **argv)
 	for (int i = 0; i <= argc; i++)
 		o.argv[i + 1] = argv[i];
 	if (!parse(&o, argc, argv, &status))
-		status = record(&o);
+		status = record_run(&o);
 	ap_evlist_fini(&o.events);
 	free(o.argv);
 	ap_targets_fini(&o.targets);

@@ -35,6 +35,8 @@ static const struct command {
 	  "fail when a command's counts grow beyond limits" },
 	{ "record", ap_cmd_record, &ap_spec_record, "", "command",
 	  "run a command and sample its events into a file" },
+	{ "profile", ap_cmd_profile, &ap_spec_profile, "", "command",
+	  "run a command and say how often each instruction was executed" },
 	{ "mem", ap_cmd_mem, &ap_spec_mem, "record,report", "command",
 	  "show which loads and stores were waited for" },
 	{ "c2c", ap_cmd_c2c, &ap_spec_c2c, "record,report", "command",

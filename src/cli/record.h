@@ -147,7 +147,21 @@ struct record {
 	u64 first_time, last_time;
 	bool has_round; /* there are records behind the last FINISHED_ROUND, written at: */
 	u64 round_at;
+
+	/* of an exact profile: instructions that samples tell of, all that were counted, and what is missing */
+	u64 profiled, total;
+	struct ap_profile_lost profile_lost;
 };
+
+/* --- cmd_record.c */
+
+/* Records as the options say; an exit status. */
+int record_run(struct record_opts *o);
+
+/* --- cmd_record.c */
+
+/* Records as the options say.  An exit status. */
+AP_MUST_CHECK int record_run(struct record_opts *o);
 
 /* --- record_prepare.c */
 

@@ -183,7 +183,8 @@ static void read_all(struct record *r, bool dumps)
 	r->has_round |= any;
 	if (r->error || !r->writer)
 		return;
-	ends_round &= r->has_round;
+	/* samples of an exact profile are older than what is written before them */
+	ends_round &= r->has_round && !r->opts->run.profiles;
 	if (ends_round) {
 		r->error = ap_writer_round(r->writer);
 		r->has_round = false;

@@ -11,6 +11,7 @@
 	X(ap_probed_client)                                                                        \
 	X(ap_data_client)                                                                          \
 	X(ap_trace_client)                                                                         \
+	X(ap_profile_client)                                                                       \
 	X(ap_sample_client)                                                                        \
 	X(ap_access_client)                                                                        \
 	X(ap_request_client)

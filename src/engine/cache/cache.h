@@ -19,6 +19,7 @@
 /* What a way through code retires: a count vector of each group. */
 struct ap_vec {
 	u64 g[AP_VEC_GROUPS];
+	u32 way; /* its number in an exact profile (count/profile.h); 0: none */
 };
 
 /* What AP_EXIT_SPECIAL asks for. */
@@ -114,6 +115,7 @@ struct ap_block {
 	const u64 *jumps;
 	const u8 *more; /* of each record, ap_insn_more(); NULL: the base group alone is counted */
 	u64 final_vec;	/* vector of the last exit, undone where its increment came early */
+	u32 first_part; /* ap_ways.first_part; 0: none */
 	struct ap_block_page *pages; /* that its source bytes lie in: so many as npages says */
 	u64 last_pc;  /* of its last instruction: the branch that a probe asks about */
 	u32 code_len; /* up to the end of the stubs */
@@ -190,7 +192,8 @@ struct ap_where {
 	bool clean;   /* offset 0, no spill outstanding: registers are the program's */
 	bool in_stub; /* past the instructions: on the way out */
 	u8 rep; /* AP_REC_REP, _ECX: in a rep instruction whose iterations are counted; else 0 */
-	struct ap_vec prefix; /* of the instructions before it */
+	struct ap_vec prefix; /* of the instructions before it, */
+	u32 nprefix;	      /* and how many they are */
 	bool inc_done;	      /* the final exit's shape has been counted already */
 };
 

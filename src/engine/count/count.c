@@ -4,6 +4,7 @@
  * kinds beside the base one, additions to a thread's counters, the iterations of rep instructions.
  */
 #include "abi/raw.h"
+#include "engine/count/profile.h"
 #include "engine/emit/fix.h"
 #include "engine/runtime/engine.h"
 #include "engine/translate/sb.h"
@@ -85,6 +86,8 @@ void ap_emit_adds_flags(struct ap_emit *e, const struct ap_vec *vec)
 		ap_emit_gs_add_flags(e, adds.add[k].disp, adds.add[k].by);
 		ap_fix_counter(e->p, adds.add[k].by);
 	}
+	if (ap_unlikely(vec->way))
+		ap_emit_gs_add_flags(e, ap_profile_way_at(vec->way), 1);
 }
 
 void ap_emit_adds_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg)
@@ -99,6 +102,11 @@ void ap_emit_adds_reg(struct ap_emit *e, const struct ap_vec *vec, u8 reg)
 		ap_emit_gs_store(e, reg, adds.add[k].disp);
 		ap_fix_counter(e->p, adds.add[k].by);
 	}
+	if (ap_likely(!vec->way))
+		return;
+	ap_emit_gs_load(e, reg, ap_profile_way_at(vec->way));
+	ap_emit_lea_add(e, reg, 1);
+	ap_emit_gs_store(e, reg, ap_profile_way_at(vec->way));
 }
 
 void ap_mangle_rep_begin(struct ap_emit *e)

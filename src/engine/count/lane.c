@@ -4,6 +4,7 @@
  * code.  When a lane's budget is used up, and what is done then, is sampling's (sample/lane.c).
  */
 #include "engine/count/lane.h"
+#include "engine/count/profile.h"
 
 #include "abi/slot_sum.h"
 #include "engine/cache/lookup.h"
@@ -95,4 +96,10 @@ void ap_count_kind(struct ap_thread *t, u32 kind, s64 n)
 	for (u32 k = 0; k < t->nlanes; k++)
 		if (ap_proc.lanes[k] & AP_KIND_BIT(kind))
 			take_down(t, k, n);
+}
+
+void ap_count_insn(struct ap_thread *t, u64 pc, s64 n)
+{
+	ap_count_kind(t, AP_KIND_INSTR, n);
+	ap_profile_add(pc, n);
 }

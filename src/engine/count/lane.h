@@ -21,6 +21,7 @@ static inline bool ap_lanes_carry(const struct ap_thread *t)
 void ap_lanes_take_over(u32 n, u32 gen);
 /* What is counted apart from translated code, of one kind. */
 void ap_count_kind(struct ap_thread *t, u32 kind, s64 n);
+void ap_count_insn(struct ap_thread *t, u64 pc, s64 n); /* that at pc, so many times */
 /* Of the kinds a vector's count. */
 u32 ap_lane_count(const struct ap_vec *vec, u64 kinds);
 /* A block counts less than this of the lane before its last instruction. */

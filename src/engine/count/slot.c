@@ -13,6 +13,7 @@
 #include "abi/slot_sum.h"
 #include "base/mem.h"
 #include "engine/client.h"
+#include "engine/count/profile.h"
 #include "engine/runtime/session_fd.h"
 #include "engine/thread/cradle.h"
 
@@ -97,7 +98,7 @@ static int add_seg(void)
 		return -AP_EAGAIN;
 	}
 	join_seg(seg, index);
-	return 0;
+	return ap_profile_join(index, NULL);
 }
 
 int ap_slot_take_cradle(struct ap_thread **out)
@@ -108,6 +109,8 @@ int ap_slot_take_cradle(struct ap_thread **out)
 		return -AP_EAGAIN;
 	c->seg->parent_seg = ap_proc.seg_index;
 	join_seg(c->seg, c->index);
+	if (ap_profile_join(c->index, c->profile))
+		return -AP_EAGAIN;
 	c->seg->nslots = 1;
 	*out = c->area;
 	(*out)->slot_index = nmore * AP_SLOT_MAX;
@@ -175,6 +178,7 @@ int ap_slot_take(void *at, u32 *slot)
 	}
 	ret = (int)ap_slot_map_file(at, AP_SLOT_SIZE,
 				    AP_SEG_OFF(seg_index(nmore)) + AP_SLOT_OFF(n));
+	ret = ret ?: ap_profile_map_ways(at, seg_index(nmore), n);
 	if (ret)
 		return ret;
 	__atomic_store_n(&seg->nslots, n + 1, __ATOMIC_RELEASE);
@@ -316,6 +320,7 @@ int ap_slot_fork_child(struct ap_thread *t)
 	s64 ret = ap_slot_map_file(ap_thread_slot(t), AP_SLOT_SIZE,
 				   AP_SEG_OFF(ap_proc.seg_index) + AP_SLOT_OFF(0));
 
+	ret = ret ?: ap_profile_map_ways(ap_thread_slot(t), ap_proc.seg_index, 0);
 	if (ret)
 		return (int)ret;
 	for (u32 i = 0; i < nmore; i++)

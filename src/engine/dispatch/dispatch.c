@@ -9,6 +9,7 @@
 #include "engine/cache/smc.h"
 #include "engine/cache/unit.h"
 #include "engine/client.h"
+#include "engine/count/profile.h"
 #include "engine/dispatch/emulate.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/resident.h"
@@ -546,12 +547,13 @@ AP_NORETURN static void branch_to_nowhere(struct ap_thread *t, u64 pc, bool lean
 	else if (i.kind == AP_I_CALL_IND)
 		t->regs.gpr[AP_RSP] += 8;
 	if (ap_proc.flags & AP_F_COUNT) {
-		struct ap_vec vec = { { [AP_VEC_BASE] = ap_indirect_vec(&i) } };
+		struct ap_vec vec = { .g = { [AP_VEC_BASE] = ap_indirect_vec(&i) } };
 
 		if (lean)
 			vec.g[AP_VEC_BASE] = AP_VEC_ONE(AP_VEC_INSTR);
 		ap_more_add(&vec, ap_insn_more(&i, buf));
 		ap_count_extra(t, &vec, (u64)-1);
+		ap_profile_add(pc, -1);
 	}
 	t->regs.rip = pc;
 	ap_clients_after_exit(t, AP_LEFT_BEFORE);

@@ -111,7 +111,7 @@ void ap_emulate_rdpmc(struct ap_thread *t, u64 pc)
 
 	if (!ap_service_pmc(counter, &pmc)) {
 		if (ap_proc.flags & AP_F_COUNT)
-			ap_count_kind(t, AP_KIND_INSTR, -1);
+			ap_count_insn(t, pc, -1);
 		t->regs.rip = pc;
 		ap_signal_general_protection(t);
 	}
@@ -165,7 +165,7 @@ void ap_emulate_tsc(struct ap_thread *t, u64 pc)
 
 	if (is_forbidden()) {
 		if (ap_proc.flags & AP_F_COUNT)
-			ap_count_kind(t, AP_KIND_INSTR, -1);
+			ap_count_insn(t, pc, -1);
 		t->regs.rip = pc;
 		ap_signal_general_protection(t);
 	}

@@ -9,6 +9,7 @@
 #include "engine/cache/store.h"
 #include "engine/cache/unit.h"
 #include "engine/client.h"
+#include "engine/count/profile.h"
 #include "engine/emit/offsets.h"
 #include "engine/runtime/engine.h"
 #include "engine/translate/sb.h"
@@ -95,6 +96,8 @@ static int attach_session(struct ap_boot *boot)
 	ap_proc.shapes = (u64 *)(seg + AP_SHAPES_OFF);
 	ap_proc.has_fsgsbase = boot->hwcap2 & HWCAP2_FSGSBASE &&
 			       !ap_is_stressed(ap_proc.session, AP_STRESS_NO_FSGSBASE);
+	if (ap_profile_begin())
+		return -AP_ENOMEM;
 	if (ap_is_stressed(ap_proc.session, AP_STRESS_CHECKS))
 		ap_proc.seg->data_ack = ~0U; /* stale, so that checks come on without a watch */
 	ap_kinds_init();

@@ -28,6 +28,7 @@ struct ap_proc {
 	struct ap_board *board;		  /* behind them, of the party's file */
 	struct ap_seg *seg;		  /* this address space's segment header, shared */
 	u64 *shapes;			  /* seg's shape table: shape id -> vector */
+	struct ap_profile *profile;	  /* the segment's region; NULL: none is wanted */
 	u32 seg_index;
 	s32 session_fd;		/* the party's file, */
 	s32 head_fd;		/* and the session's head */

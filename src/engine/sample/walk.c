@@ -152,8 +152,8 @@ static void vec_of(const struct ap_sb *s, u32 k, struct ap_vec *on, struct ap_ve
 	const struct ap_sb_insn *in = &s->insns[k];
 	bool is_ibl = k == s->n - 1 && s->final_kind == AP_EXIT_IBL;
 
-	*on = (struct ap_vec){ { [AP_VEC_BASE] =
-					 is_ibl ? ap_indirect_vec(&in->i) : ap_rec_vec(in->cls) } };
+	*on = (struct ap_vec){ .g = { [AP_VEC_BASE] = is_ibl ? ap_indirect_vec(&in->i)
+							     : ap_rec_vec(in->cls) } };
 	if (ap_proc.lanes_more)
 		ap_more_add(on, ap_insn_more(&in->i, in->bytes));
 	*most = *on;

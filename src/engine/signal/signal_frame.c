@@ -262,7 +262,7 @@ void ap_signal_sys(struct ap_thread *t, u64 pc, s32 code, s32 err)
 
 	if (t->pending) { /* that goes first, and the instruction is executed again */
 		if (ap_proc.flags & AP_F_COUNT)
-			ap_count_kind(t, AP_KIND_INSTR, -1);
+			ap_count_insn(t, pc, -1);
 		return;
 	}
 	t->regs.rip = t->regs.gpr[RCX] = pc + SYSCALL_LEN;
@@ -324,7 +324,7 @@ static AP_NORETURN void abandon(struct ap_thread *t)
 {
 	ap_count_kind(t, AP_RAW_SYSCALL, -1);
 	if (ap_proc.flags & AP_F_COUNT)
-		ap_count_kind(t, AP_KIND_INSTR, -1);
+		ap_count_insn(t, t->regs.rip, -1);
 	ap_clients_call_untouched(t);
 	ap_redispatch(t);
 }

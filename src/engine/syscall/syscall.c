@@ -97,7 +97,7 @@ static s64 execute(struct ap_thread *t, u64 pc)
 	if (ap_unlikely(ret == AP_SYSCALL_UNTOUCHED)) {
 		ap_count_kind(t, AP_RAW_SYSCALL, -1);
 		if (ap_proc.flags & AP_F_COUNT)
-			ap_count_kind(t, AP_KIND_INSTR, -1);
+			ap_count_insn(t, pc, -1);
 		ap_clients_call_untouched(t);
 		ap_traced_exit(t, pc, -AP_ERESTARTNOINTR);
 		return ret;
@@ -158,7 +158,7 @@ void ap_syscall_resume(struct ap_thread *t, s64 why)
 		return;
 	ap_count_kind(t, AP_RAW_SYSCALL, 1);
 	if (ap_proc.flags & AP_F_COUNT)
-		ap_count_kind(t, AP_KIND_INSTR, 1);
+		ap_count_insn(t, pc, 1);
 	if (!is_ended_by(t, t->pend_sig, why))
 		return;
 	t->regs.gpr[0] = (u64)-AP_EINTR;

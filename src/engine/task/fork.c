@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "engine/cache/smc.h"
 #include "engine/client.h"
+#include "engine/count/profile.h"
 #include "engine/runtime/filter.h"
 #include "engine/runtime/resident.h"
 #include "engine/syscall/taken.h"
@@ -316,6 +317,8 @@ static int lie_in_cradle(struct ap_thread *t, const struct birth *b)
 	if (!pid) /* its parent was killed, or is stopped */
 		return -AP_ESRCH;
 	t->tid = t->pid = t->lock_id = pid;
+	if (ap_profile_fork_child(b->seg, b->cradle->profile))
+		return -AP_ENOMEM;
 	ap_proc.seg = b->head;
 	ap_proc.seg_index = b->seg;
 	ap_proc.shapes = (u64 *)((char *)b->head + AP_SHAPES_OFF);
@@ -333,6 +336,7 @@ static int attach_child(struct ap_thread *t, const struct birth *b)
 	if (b->cradle)
 		return lie_in_cradle(t, b);
 	ret = ap_segment_map(ap_proc.seg, b->seg);
+	ret = ret ?: ap_profile_fork_child(b->seg, NULL);
 	if (ret)
 		return (int)ret;
 	ap_proc.seg_index = b->seg;

@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "engine/cache/store.h"
+#include "engine/count/profile.h"
 #include "engine/runtime/selfmaps.h"
 #include "engine/task/task.h"
 #include "engine/thread/cradle.h"
@@ -64,11 +65,17 @@ static bool put_copy(const struct ap_map *m)
 static bool put_zeros(const struct ap_map *m)
 {
 	return !ap_is_err(ap_sys6(AP_NR_mmap, m->start, m->end - m->start, prot_of(m),
-				  AP_MAP_PRIVATE | AP_MAP_ANON | AP_MAP_FIXED, (u64)-1, 0));
+				  AP_MAP_PRIVATE | AP_MAP_ANON | AP_MAP_NORESERVE | AP_MAP_FIXED,
+				  (u64)-1, 0));
 }
 
 static void make_own(const struct ap_map *m)
 {
+	/* nobody reads it any more, and most of it was never there */
+	if (ap_profile_owns(m->start)) {
+		former.fails |= !put_zeros(m);
+		return;
+	}
 	if (!put_copy(m) && !put_zeros(m))
 		former.fails = true;
 }

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "engine/cache/store.h"
 #include "engine/client.h"
+#include "engine/count/profile.h"
 #include "engine/runtime/filter.h"
 #include "engine/task/task.h"
 #include "engine/thread/still.h"
@@ -211,6 +212,8 @@ static const char *obstacle(void)
 		return "it has mapped perf events";
 	if (ap_slot_has_more())
 		return "it has too many threads";
+	if (ap_profile_is_on())
+		return "its profile cannot go on in other memory";
 	/* a process that has the table has what is in it, and may put something else there */
 	if (ap_fd_is_shared())
 		return "it shares its descriptors with another process";

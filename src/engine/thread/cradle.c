@@ -6,6 +6,7 @@
  */
 #include "engine/thread/cradle.h"
 
+#include "engine/count/profile.h"
 #include "engine/runtime/filter.h"
 #include "engine/thread/area.h"
 
@@ -18,7 +19,7 @@ static u32 *taken; /* so many of them */
 static bool make(struct ap_cradle *c)
 {
 	struct ap_seg *seg = ap_mem_map(0, AP_SLOTS_OFF);
-	struct ap_thread *area = ap_mem_map(0, AP_T_AREA_SIZE);
+	struct ap_thread *area = ap_mem_map(0, ap_thread_area_size());
 	u64 off;
 
 	if (seg && area && ap_segment_new(&c->index)) {
@@ -26,15 +27,17 @@ static bool make(struct ap_cradle *c)
 		c->seg = seg;
 		c->area = area;
 		if (!ap_slot_map_file(seg, AP_SLOTS_OFF, off) &&
-		    !ap_slot_map_file(ap_thread_slot(area), AP_SLOT_SIZE, off + AP_SLOT_OFF(0))) {
+		    !ap_slot_map_file(ap_thread_slot(area), AP_SLOT_SIZE, off + AP_SLOT_OFF(0)) &&
+		    !ap_profile_map_ways(ap_thread_slot(area), c->index, 0)) {
+			c->profile = ap_profile_is_on() ? ap_profile_map(c->index) : NULL;
 			ap_thread_guard(area);
-			return true;
+			return c->profile || !ap_profile_is_on();
 		}
 	}
 	if (seg)
 		ap_mem_unmap(seg, AP_SLOTS_OFF);
 	if (area)
-		ap_mem_unmap(area, AP_T_AREA_SIZE);
+		ap_mem_unmap(area, ap_thread_area_size());
 	return false;
 }
 
@@ -75,7 +78,7 @@ void ap_cradle_drop(void)
 {
 	for (u32 i = 0; i < ncradles; i++) {
 		ap_mem_unmap(cradles[i].seg, AP_SLOTS_OFF);
-		ap_mem_unmap(cradles[i].area, AP_T_AREA_SIZE);
+		ap_mem_unmap(cradles[i].area, ap_thread_area_size());
 	}
 	ncradles = 0;
 	if (taken)

@@ -12,7 +12,8 @@
 struct ap_cradle {
 	struct ap_seg *seg; /* as far as the slots */
 	u32 index;
-	struct ap_thread *area; /* on the segment's slot 0 */
+	struct ap_thread *area;	    /* on the segment's slot 0 */
+	struct ap_profile *profile; /* its region; NULL: none is wanted */
 };
 
 /* Process lock held for all of these. */

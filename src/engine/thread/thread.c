@@ -14,6 +14,7 @@
  */
 #include "base/mem.h"
 #include "engine/client.h"
+#include "engine/count/profile.h"
 #include "engine/thread/area.h"
 #include "engine/thread/cradle.h"
 
@@ -52,7 +53,7 @@ static struct area_chunk *chunk_with_room(void)
 	if (areas > CHUNK_AREAS)
 		areas = CHUNK_AREAS;
 	c = &chunks[nchunks];
-	c->start = ap_mem_map(0, areas * AP_T_AREA_SIZE);
+	c->start = ap_mem_map(0, areas * ap_thread_area_size());
 	if (!c->start)
 		return NULL;
 	c->areas = areas;
@@ -80,7 +81,7 @@ static int make_area(struct ap_thread **out)
 	c = chunk_with_room();
 	if (!c)
 		return -AP_ENOMEM;
-	t = (struct ap_thread *)(c->start + c->used * AP_T_AREA_SIZE);
+	t = (struct ap_thread *)(c->start + c->used * ap_thread_area_size());
 	ret = ap_slot_take(ap_thread_slot(t), &slot);
 	if (ret)
 		return ret;
@@ -260,14 +261,15 @@ static void be_alone(struct ap_thread *t)
 
 int ap_thread_fork_child(struct ap_thread *t)
 {
-	char *own = (char *)t, *after = own + AP_T_AREA_SIZE;
+	char *own = (char *)t, *after = own + ap_thread_area_size();
 	int ret = ap_slot_fork_child(t);
 
 	if (ret)
 		return ret;
 	ap_clients_in_child(t);
 	for (u32 i = 0; i < nchunks; i++) {
-		char *start = chunks[i].start, *end = start + chunks[i].areas * AP_T_AREA_SIZE;
+		char *start = chunks[i].start,
+		     *end = start + chunks[i].areas * ap_thread_area_size();
 
 		if (own < start || own >= end) {
 			ap_mem_unmap(start, (u64)(end - start));
@@ -286,7 +288,8 @@ void ap_thread_each_slot(ap_range_fn fn)
 {
 	for (u32 i = 0; i < nchunks; i++)
 		for (u32 k = 0; k < chunks[i].used; k++)
-			fn(chunks[i].start + k * AP_T_AREA_SIZE + AP_T_SLOT_OFF, AP_SLOT_SIZE);
+			fn(chunks[i].start + k * ap_thread_area_size() + AP_T_SLOT_OFF,
+			   AP_SLOT_SIZE);
 }
 
 /* What is on none of the lists is nobody's. */

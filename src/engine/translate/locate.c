@@ -7,6 +7,7 @@
 #include "engine/cache/unit.h"
 #include "engine/client.h"
 #include "engine/count/lane.h"
+#include "engine/count/profile.h"
 #include "engine/runtime/engine.h"
 #include "engine/translate/sb.h"
 
@@ -44,7 +45,7 @@ static bool is_rep(u8 cls)
 }
 
 /* Walks the records of w->block to the one that holds the cache offset. */
-static void walk(struct ap_where *w, u32 offset)
+static void walk_records(struct ap_where *w, u32 offset)
 {
 	const struct ap_block *b = w->block;
 	bool after_inc = false;
@@ -63,6 +64,7 @@ static void walk(struct ap_where *w, u32 offset)
 		w->inc_done |= after_inc;
 		w->rep = is_rep(i.cls) ? i.cls : 0;
 		w->prefix.g[AP_VEC_BASE] += ap_rec_vec(i.cls);
+		w->nprefix += ap_rec_vec(i.cls) != 0;
 		if (b->more)
 			ap_more_add(&w->prefix, b->more[i.rec - b->recs]);
 	}
@@ -75,7 +77,7 @@ void ap_block_locate(struct ap_block *b, u32 offset, struct ap_where *w)
 	memset(w, 0, sizeof(*w));
 	w->block = b;
 	w->app_pc = b->pc;
-	walk(w, offset);
+	walk_records(w, offset);
 }
 
 bool ap_cache_locate(u64 pc, struct ap_where *w)
@@ -108,7 +110,7 @@ void ap_count_extra(struct ap_thread *t, const struct ap_vec *vec, u64 times)
 /* Of leaving by the final exit. */
 static struct ap_vec final_vec(const struct ap_block *b)
 {
-	struct ap_vec vec = { { [AP_VEC_BASE] = ap_block_vec(b, b->final_vec) } };
+	struct ap_vec vec = { .g = { [AP_VEC_BASE] = ap_block_vec(b, b->final_vec) } };
 
 	for (u32 k = 0; b->more && k < b->nrecs; k++)
 		ap_more_add(&vec, b->more[k]);
@@ -124,6 +126,15 @@ static void count_iterations(struct ap_thread *t, u8 cls)
 		(s64)(cls == AP_REC_REP_ECX ? (u32)done : done);
 }
 
+static u32 insns_of(const struct ap_block *b)
+{
+	u32 n = 0;
+
+	for (u32 k = 0; k < b->nrecs; k++)
+		n += ap_rec_vec(b->recs[k].app_len_class >> 4) != 0;
+	return n;
+}
+
 /* So many times the prefix, and less the final exit's where that has been counted. */
 static void count_prefix(struct ap_thread *t, const struct ap_where *w, u64 times)
 {
@@ -131,8 +142,10 @@ static void count_prefix(struct ap_thread *t, const struct ap_where *w, u64 time
 
 	prefix.g[AP_VEC_BASE] = ap_block_vec(w->block, prefix.g[AP_VEC_BASE]);
 	ap_count_extra(t, &prefix, times);
+	ap_profile_add_part(w->block->first_part, w->nprefix, times);
 	if (!w->inc_done)
 		return;
+	ap_profile_add_part(w->block->first_part, insns_of(w->block), -times);
 	undo = final_vec(w->block);
 	ap_count_extra(t, &undo, -times);
 }

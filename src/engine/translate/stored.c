@@ -162,7 +162,7 @@ static bool find_counters(void)
 {
 	for (u32 k = 0; k < cur.r->nvecs; k++) {
 		u64 v = cur.p.vecs[k], group = v >> AP_VEC_TAG_SHIFT;
-		struct ap_vec vec = { { 0 } };
+		struct ap_vec vec = { 0 };
 		struct ap_adds adds;
 
 		if (group >= AP_VEC_GROUPS)

@@ -25,6 +25,7 @@
 #include "engine/translate/frame.h"
 #include "engine/translate/kept.h"
 #include "engine/translate/sb.h"
+#include "engine/translate/ways.h"
 
 struct side {
 	u8 *from;		  /* rel32 of the jcc in the block's body */
@@ -58,7 +59,8 @@ static struct {
 	u32 nrecs, njumps, nsides, nguards;
 	struct ap_vec vec; /* of the instructions written so far */
 	struct ap_vec final_vec;
-	const u8 *code; /* its beginning */
+	struct ap_ways ways; /* their numbers in an exact profile */
+	const u8 *code;	     /* its beginning */
 	const struct ap_exit *exits;
 	u32 cold;	 /* as in the unit */
 	bool count;	 /* at all */
@@ -85,7 +87,6 @@ static void record(u8 cls, u32 app_len, const u8 *from)
 	u32 len = (u32)(tr.e.p - from);
 
 	tr.more[tr.nrecs] = 0;
-
 	if (len > 255)
 		tr.e.full = true; /* cannot be: the longest sequence is under 100 bytes */
 	r->cache_len = (u8)len;
@@ -152,7 +153,12 @@ static void emit_count_flags(const struct ap_vec *vec, const struct ap_sb_insn *
 	tr.nouts += o && o->jumps.n > 0;
 }
 
-static void place_stub(struct ap_exit *x);
+/* Apart from the blocks, at the unit's far end: a linked exit's stub runs where a budget is used up, or never. */
+static void place_stub(struct ap_exit *x)
+{
+	tr.cold += AP_STUB_SIZE;
+	x->stub = tr.u->base + tr.u->size - tr.cold;
+}
 
 /*
  * A counter in the middle: the way out is there too, before instruction k.  Its exit is behind the
@@ -261,6 +267,7 @@ static void emit_side(struct ap_sb_insn *in)
 	if (in->cls == AP_REC_JCC_T)
 		cond ^= 1; /* the side exit is the fall-through */
 	add_insn(&s->vec, in, ap_rec_vec(in->cls == AP_REC_JCC_T ? AP_REC_JCC_NT : AP_REC_JCC_T));
+	s->vec.way = ap_ways_side(&tr.ways, tr.nsides - 1);
 	if (in->i.kind == AP_I_JRCXZ) {
 		s->from = emit_jrcxz(in);
 		return;
@@ -275,6 +282,7 @@ static void emit_pmc(struct ap_sb_insn *in)
 
 	s->vec = tr.vec;
 	add_insn(&s->vec, in, ap_rec_vec(in->cls));
+	s->vec.way = ap_ways_side(&tr.ways, tr.nsides - 1);
 	ap_pmc_emit(&tr.e, in->fl_kept, &s->slow);
 }
 
@@ -284,6 +292,7 @@ static void emit_guard(struct ap_sb_insn *in)
 
 	s->vec = tr.vec;
 	add_insn(&s->vec, in, ap_rec_vec(in->cls));
+	s->vec.way = ap_ways_guard(&tr.ways, tr.nguards - 1);
 	s->from = ap_mangle_guard(&tr.e, in, &tr.lits);
 	ap_fixes.anchor++;
 }
@@ -356,7 +365,7 @@ static void emit_body(struct ap_sb *sb, struct ap_exit *exits)
 /* Vector of leaving by the final exit; needed before the body is written, for the early counter. */
 static struct ap_vec whole_vec(struct ap_sb *sb)
 {
-	struct ap_vec v = { { 0 } };
+	struct ap_vec v = { 0 };
 
 	for (u32 k = 0; k < sb->n; k++) {
 		struct ap_sb_insn *in = &sb->insns[k];
@@ -367,13 +376,6 @@ static struct ap_vec whole_vec(struct ap_sb *sb)
 		add_insn(&v, in, is_ibl ? ap_indirect_vec(&in->i) : ap_rec_vec(in->cls));
 	}
 	return v;
-}
-
-/* Apart from the blocks, at the unit's far end: a linked exit's stub runs where a budget is used up, or never. */
-static void place_stub(struct ap_exit *x)
-{
-	tr.cold += AP_STUB_SIZE;
-	x->stub = tr.u->base + tr.u->size - tr.cold;
 }
 
 static void emit_stub(struct ap_exit *x)
@@ -431,7 +433,7 @@ static bool has_many_adds(const struct ap_vec *vec)
 	struct ap_adds adds;
 
 	ap_shape_adds(vec, &adds);
-	return adds.n > AP_VEC_FIELDS;
+	return adds.n + (vec->way != 0) > AP_VEC_FIELDS;
 }
 
 /* Before the indirect transfer, apart from it where that is too much for one record. */
@@ -684,6 +686,7 @@ static struct ap_block *block_new(const struct ap_sb *sb, struct ap_exit *exits)
 	b->plain = sb->plain;
 	b->lean = ap_proc.carry && !ap_counts_branches();
 	b->final_vec = tr.count ? tr.final_vec.g[AP_VEC_BASE] : 0;
+	b->first_part = tr.ways.first_part;
 	b->probe = sb->probe;
 	b->small = all_sites > 0;
 	b->frame = tr.lanes ? ap_sb_frame(sb) : 0;
@@ -700,7 +703,7 @@ static void reset(struct ap_sb *sb, struct ap_unit *u, u32 nexits)
 	tr.cold = u->cold;
 	tr.lits.n = tr.nrecs = tr.njumps = tr.nsides = tr.nguards = 0;
 	ap_clients_emit_begin();
-	tr.vec = (struct ap_vec){ { 0 } };
+	tr.vec = (struct ap_vec){ 0 };
 	tr.count = ap_proc.flags & AP_F_COUNT;
 	tr.count_reps = tr.count && ap_proc.kinds & AP_KIND_BIT(AP_KIND_REP_ITER);
 	tr.count_more =
@@ -715,6 +718,7 @@ static void reset(struct ap_sb *sb, struct ap_unit *u, u32 nexits)
 	tr.nouts = 0;
 	tr.near = NULL;
 	tr.final_vec = whole_vec(sb);
+	tr.final_vec.way = ap_ways_take(sb, tr.count, &tr.ways);
 }
 
 static u32 count_sides(const struct ap_sb *sb)

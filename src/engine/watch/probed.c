@@ -18,6 +18,7 @@
 #include "engine/cache/region.h"
 #include "engine/cache/smc.h"
 #include "engine/client.h"
+#include "engine/count/profile.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/resident.h"
 #include "engine/runtime/selfmaps.h"
@@ -444,9 +445,10 @@ static void count(struct ap_thread *t, const struct insn *in, bool is_taken)
 		base = ap_rec_vec(in->i.kind == AP_I_CALL ? AP_REC_CALL : AP_REC_JMP);
 	else if (is_indirect(in))
 		base = ap_indirect_vec(&in->i);
-	vec = (struct ap_vec){ { [AP_VEC_BASE] = base } };
+	vec = (struct ap_vec){ .g = { [AP_VEC_BASE] = base } };
 	ap_more_add(&vec, ap_insn_more(&in->i, in->code));
 	ap_count_extra(t, &vec, 1);
+	ap_profile_add(in->pc, 1);
 }
 
 /* Has the thread come from this instruction to rip? */

@@ -436,3 +436,9 @@ void ap_client_stop(struct ap_event_client *c)
 	if (c->sv->command)
 		c->sv->deadline_ns = 1;
 }
+
+int ap_client_profile(const struct ap_event_client *c, ap_profile_fn fn, void *arg,
+		      struct ap_profile_lost *lost)
+{
+	return ap_session_profile(&c->sv->ses, fn, arg, lost);
+}

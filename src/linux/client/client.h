@@ -19,6 +19,7 @@
 
 #include "abi/perf.h"
 #include "base/types.h"
+#include "linux/session/profile.h"
 
 struct ap_event_client;
 struct ap_client_event;
@@ -208,5 +209,12 @@ bool ap_client_name(enum ap_client_names which, unsigned int i, struct ap_client
  * "r01d1", "cpu/anyperf=0x9/", else "type=1 config=0x2".  Empty: nothing of it.
  */
 void ap_client_encoding(const char *name, char *buf, u32 size);
+
+/*
+ * Of a session with ap_run_options.profiles, at its end (ap_run_client.end): how often instructions were executed.  The same one may come
+ * more than once, to be added.
+ */
+AP_MUST_CHECK int ap_client_profile(const struct ap_event_client *c, ap_profile_fn fn, void *arg,
+				    struct ap_profile_lost *lost);
 
 #endif

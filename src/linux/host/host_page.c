@@ -159,6 +159,7 @@ static int map_area(struct ap_host *host, struct ap_host_pages *p)
 		p ? ap_session_party(host->ses, p->party << AP_PARTY_SHIFT) : NULL;
 	struct stat st;
 	void *area;
+	u64 end;
 
 	if (!f)
 		return -ENOMEM;
@@ -169,7 +170,9 @@ static int map_area(struct ap_host *host, struct ap_host_pages *p)
 		return -errno;
 	if ((u64)st.st_size <= p->off)
 		return -ENOMEM;
-	p->size = (u64)st.st_size - p->off;
+	/* what is behind the segments of the longest file are exact profiles */
+	end = (u64)st.st_size < AP_SEG_OFF(AP_SEGS_MAX) ? (u64)st.st_size : AP_SEG_OFF(AP_SEGS_MAX);
+	p->size = end - p->off;
 	area = mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f->fd,
 		    (off_t)p->off);
 	if (area == MAP_FAILED)

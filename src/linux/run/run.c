@@ -263,7 +263,7 @@ static u32 session_flags(const struct ap_run_options *opts)
 	       (opts->deterministic ? AP_F_DETERMINISTIC : 0) |
 	       (opts->fixed_tsc ? AP_F_FIXED_TSC : 0) |
 	       (opts->model_thread ? AP_F_MODEL_THREAD : 0) | (opts->shares_code ? AP_F_STORE : 0) |
-	       (opts->client_requests ? AP_F_REQUESTS : 0) |
+	       (opts->client_requests ? AP_F_REQUESTS : 0) | (opts->profiles ? AP_F_PROFILE : 0) |
 	       (opts->perf.is_served ? AP_F_SERVE : 0);
 }
 
@@ -519,10 +519,13 @@ int ap_run(const struct ap_run_options *opts, struct ap_run_result *res)
 	}
 	if (!ap_nested_join(&around))
 		return run_counted(&run);
-	if (!opts->client_requests)
+	if (!opts->client_requests && !opts->profiles)
 		return ap_run_nested(&run, &around);
 	ap_session_close(&around);
-	return ap_run_complain(&run, AP_EXIT_OURS,
-			       "cannot answer client requests: we are in a session ourselves; "
-			       "give --client-requests or --regions to the outer anyperf");
+	return ap_run_complain(
+		&run, AP_EXIT_OURS, "%s",
+		opts->profiles
+			? "no exact profile inside of a session of anyperf: profile the command around us"
+			: "cannot answer client requests: we are in a session ourselves; "
+			  "give --client-requests or --regions to the outer anyperf");
 }

@@ -225,6 +225,9 @@ static void end_parties(struct ap_supervisor *sv)
 	bool is_used[AP_PARTY_MAX] = { true };
 	struct ap_session_file *f;
 
+	/* an exact profile is read at the end */
+	if (sv->ses.head->flags & AP_F_PROFILE)
+		return;
 	for (u32 i = 0; i < sv->ntracks; i++)
 		is_used[AP_PARTY_OF(sv->tracks[i]->seg)] = true;
 	for (u32 i = 0; i < sv->ntraced; i++)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "linux/session/errors.h"
+#include "linux/session/profile.h"
 #include "linux/session/session.h"
 #include "model/shared.h"
 
@@ -83,6 +84,7 @@ int ap_session_fold(struct ap_session_file *s, u32 seg)
 		punch(f, seg);
 		return 0;
 	}
+	ap_session_profile_name(s, seg, head.pid ? head.pid : head.ns_pid);
 	root = &ap_board_of(f->head)->roots[head.root < AP_ROOT_MAX ? head.root : 0];
 	__atomic_fetch_add(&root->short_tasks, ap_session_in_code(s, seg) + short_of(&head),
 			   __ATOMIC_RELEASE);

@@ -46,6 +46,7 @@ struct ap_run_options {
 	bool fixed_tsc;	   /* with it: rdtsc tells instructions */
 	bool model_thread; /* threads have helpers that read the models' logs */
 	bool shares_code;  /* processes of a party have a store of translated code */
+	bool profiles; /* with count: exact profiles, which ap_client_profile() reads at the end */
 	u32 model_sample; /* to AP_MODEL_SAMPLE_MAX: the models see one of so many parts; 0 is all of it */
 	bool wait_all;
 	struct ap_run_perf perf;

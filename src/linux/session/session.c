@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "abi/boot.h"
+#include "abi/profile.h"
 #include "abi/switches.h"
 #include "files/in.h"
 #include "linux/session/regions.h"
@@ -36,7 +37,6 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
-#define MAX_SEGS ((1u << AP_PARTY_SHIFT) - 1)
 #define PAGE_SEGS                                                                                  \
 	64 /* room behind the segments for mapped pages, in segments; less of a short file */
 /* What is before the segments, and behind it the other parties' samplings (AP_SAMPLINGS_AT). */
@@ -52,8 +52,11 @@ _Static_assert(AP_SLOT_OFF(AP_SLOT_MAX) <= AP_SEG_SIZE, "slots fit the segment")
 /* Behind them are pages that events are mapped to. */
 static u32 segs_of(u64 size)
 {
-	u64 segs = size < AP_SEG_OFF(1) ? 0 : (size - AP_SEG_BASE) / AP_SEG_SIZE;
+	u64 segs;
 
+	/* what is behind that are exact profiles */
+	size = size < AP_SEG_OFF(AP_SEGS_MAX) ? size : AP_SEG_OFF(AP_SEGS_MAX);
+	segs = size < AP_SEG_OFF(1) ? 0 : (size - AP_SEG_BASE) / AP_SEG_SIZE;
 	return (u32)(segs - (segs > 2 * PAGE_SEGS ? PAGE_SEGS : segs / 4));
 }
 
@@ -79,10 +82,10 @@ int ap_session_seal_size(int fd)
 }
 
 /* Makes the files as long as the limits allow. */
-static int set_sizes(const struct ap_session_file *s)
+static int set_sizes(const struct ap_session_file *s, bool profiles)
 {
 	struct rlimit lim;
-	u64 segs = MAX_SEGS, max;
+	u64 segs = AP_SEGS_MAX, max;
 	int ret;
 
 	if (getrlimit(RLIMIT_FSIZE, &lim))
@@ -92,7 +95,10 @@ static int set_sizes(const struct ap_session_file *s)
 		segs = max < AP_SEG_OFF(1) ? 0 : (max - AP_SEG_BASE) / AP_SEG_SIZE;
 	if (!segs)
 		return -EFBIG;
-	ret = ap_session_set_size(s->fd, AP_SEG_OFF(segs));
+	if (profiles &&
+	    (segs < AP_SEGS_MAX || (max != RLIM_INFINITY && max < AP_PROFILE_OFF(AP_SEGS_MAX))))
+		return -EFBIG;
+	ret = ap_session_set_size(s->fd, profiles ? AP_PROFILE_OFF(AP_SEGS_MAX) : AP_SEG_OFF(segs));
 	return ret ?: ap_session_set_size(s->head_fd, AP_SEG_BASE);
 }
 
@@ -238,15 +244,15 @@ static u64 seed_of(u32 flags)
 	return seed;
 }
 
-static int make_files(struct ap_session_file *s, const struct ap_blob_header *image)
+static int make_files(struct ap_session_file *s, const struct ap_session_config *cfg)
 {
 	int ret;
 
 	s->fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	s->head_fd = memfd_create("anyperf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	ret = s->fd < 0 || s->head_fd < 0 ? -errno : set_sizes(s);
+	ret = s->fd < 0 || s->head_fd < 0 ? -errno : set_sizes(s, cfg->flags & AP_F_PROFILE);
 	ret = ret ?: map_head(s);
-	return ret ?: seal(s, image);
+	return ret ?: seal(s, cfg->image);
 }
 
 int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cfg)
@@ -254,7 +260,7 @@ int ap_session_new(struct ap_session_file *s, const struct ap_session_config *cf
 	int ret;
 
 	*s = (struct ap_session_file){ .fd = -1, .head_fd = -1, .is_owner = true };
-	ret = make_files(s, cfg->image);
+	ret = make_files(s, cfg);
 	if (ret) {
 		ap_session_close(s);
 		return ret;
