@@ -34,13 +34,15 @@ same "$tmp/out" "$tmp/want" "with it those that are known are"
 
 run timeout -k 5 60 "$ANYPERF" stat --quiet --client-requests -e instructions -- "$PROGRAMS/client_requests" messages
 sed 's/^\*\*[0-9]*\*\* /**PID** /' "$tmp/err" >"$tmp/said"
-cat >"$tmp/want" <<'END'
+cat >"$tmp/want" <<END
 **PID** one -7 two|   42|42   |00042|+42|ff|0XFF|18446744073709551615|-9223372036854775808|44|z|%
 **PID** 0.300000 2.67 3 -0.000000 1000000001.000 inf
 **PID** 1 2 3 4 5 6 7 on the stack abc|    ab|cd    |   9
+**PID** 0.002900 0.001 0.000400 0.000123456 0.000000001000 0.000000000000000 0.1
+**PID** $(printf 'l%.0s' $(seq 300))|7    |all|
 **PID** in a line, and its end
 **PID** and a second one
-**PID** \x1b[31mred\x07 \xc3\xa4
+**PID** \\x1b[31mred\\x07 \\xc3\\xa4
 END
 same "$tmp/said" "$tmp/want" "messages are written as valgrind does, and escaped"
 is "$(cat "$tmp/out")" 90 "the answer is the number of characters"

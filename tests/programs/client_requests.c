@@ -45,6 +45,8 @@ static void answers(void)
 	printf("stop %lu\n", request(77, TOOL('C', 'T') + 5, 0, 0));
 }
 
+static char long_text[301];
+
 static void messages(void)
 {
 	unsigned long n = say(0x1403, "one %d %s|%5d|%-5d|%05d|%+d|%x|%#X|%lu|%lld|%hhu|%c|%%\n",
@@ -56,6 +58,10 @@ static void messages(void)
 	    INFINITY);
 	say(0x1403, "%d %d %d %d %d %d %d %s %.3s|%6s|%-6s|%*d\n", 1, 2, 3, 4, 5, 6, 7,
 	    "on the stack", "abcdef", "ab", "cd", 4, 9);
+	say(0x1403, "%f %.3f %f %.9f %.12f %.15f %.1f\n", 0.0029, 0.0009, 0.0004, 0.000123456, 1e-9,
+	    1e-19, 0.0999);
+	memset(long_text, 'l', sizeof(long_text) - 1);
+	say(0x1403, "%.*s|%*d|%.*s|\n", 300, long_text, -5, 7, -1, "all");
 	say(0x1403, "in a line, ");
 	say(0x1403, "and its end\nand a second one\n");
 	say(0x1403, "\033[31mred\007 \xc3\xa4\n");

@@ -14,7 +14,6 @@
 #define TEXT_MAX   4096 /* characters of one message */
 #define GPR_BYTES  48U
 #define SAVE_BYTES 176U
-#define WIDTH_MAX  256U
 
 struct va {
 	u32 gpr, fpr; /* where the next one is saved */
@@ -188,7 +187,25 @@ static void put_unsigned(struct client_text *m, const struct conversion *s, u64 
 	put_number(m, s, bits == 4 && s->alt && v ? (s->what == 'X' ? "0X" : "0x") : "", buf + n);
 }
 
-/* By rounding half up, with 15 digits behind the point at most. */
+/* A smaller double has 15 zeros behind the point; rest has no room for ten times as much. */
+#define SHIFT_MAX 120
+
+/* mantissa / 2^shift, below 1, rounded half up to so many digits; *ten is what would be 1. */
+static u64 fraction(u64 mantissa, u32 shift, u32 digits, u64 *ten)
+{
+	unsigned __int128 rest = mantissa;
+	u64 part = 0;
+
+	*ten = 1;
+	for (u32 i = 0; i < digits; i++, *ten *= 10) {
+		rest *= 10;
+		part = part * 10 + (u64)(rest >> shift);
+		rest &= ((unsigned __int128)1 << shift) - 1;
+	}
+	return part + (u64)(rest >> (shift - 1));
+}
+
+/* With 15 digits behind the point at most. */
 static void put_double(struct client_text *m, struct conversion *s)
 {
 	u64 bits = next_double(m), mantissa = bits << 12 >> 12, whole, part = 0, ten = 1;
@@ -211,14 +228,9 @@ static void put_double(struct client_text *m, struct conversion *s)
 	}
 	mantissa |= e == -1075 ? 0 : 1ULL << 52;
 	whole = e >= 0 ? mantissa << e : e > -64 ? mantissa >> -e : 0;
-	mantissa = e >= 0 || e <= -64 ? 0 : mantissa & ((1ULL << -e) - 1);
-	for (u32 i = 0; i < digits; i++, ten *= 10) {
-		mantissa *= 10;
-		part = part * 10 + (mantissa ? mantissa >> -e : 0);
-		mantissa = mantissa ? mantissa & ((1ULL << -e) - 1) : 0;
-	}
-	if (mantissa && mantissa >> (-e - 1))
-		part++;
+	if (e < 0 && e >= -SHIFT_MAX)
+		part = fraction(e > -64 ? mantissa & ((1ULL << -e) - 1) : mantissa, (u32)-e, digits,
+				&ten);
 	if (part == ten) {
 		part = 0;
 		whole++;
@@ -306,18 +318,19 @@ static char next_char(u64 *at)
 	return c;
 }
 
-static u32 take_number(struct client_text *m, u64 *at, char *c)
+/* A width or precision.  As an argument it may be below 0. */
+static s32 take_number(struct client_text *m, u64 *at, char *c)
 {
-	u32 n = 0;
+	s32 n = 0;
 
 	if (*c == '*') {
-		n = (u32)next_word(m);
+		n = (s32)next_word(m);
 		*c = next_char(at);
-		return n < WIDTH_MAX ? n : WIDTH_MAX;
+		return n < -TEXT_MAX ? -TEXT_MAX : n < TEXT_MAX ? n : TEXT_MAX;
 	}
 	for (; *c >= '0' && *c <= '9'; *c = next_char(at))
-		n = n < WIDTH_MAX ? n * 10 + (u32)(*c - '0') : WIDTH_MAX;
-	return n < WIDTH_MAX ? n : WIDTH_MAX;
+		n = n < TEXT_MAX ? n * 10 + (*c - '0') : TEXT_MAX;
+	return n < TEXT_MAX ? n : TEXT_MAX;
 }
 
 static char take_flags(struct conversion *s, u64 *at)
@@ -345,12 +358,15 @@ static void take_spec(struct client_text *m, u64 *at)
 {
 	struct conversion s = { .bytes = 4 };
 	char c = take_flags(&s, at);
+	s32 n = take_number(m, at, &c);
 
-	s.width = take_number(m, at, &c);
+	s.left |= n < 0;
+	s.width = (u32)(n < 0 ? -n : n);
 	if (c == '.') {
-		s.has_precision = true;
 		c = next_char(at);
-		s.precision = take_number(m, at, &c);
+		n = take_number(m, at, &c);
+		s.has_precision = n >= 0;
+		s.precision = (u32)(n < 0 ? 0 : n);
 	}
 	for (; c == 'h' || c == 'l' || c == 'z' || c == 't' || c == 'j'; c = next_char(at))
 		s.bytes = c == 'h' ? s.bytes / 2 : 8;
