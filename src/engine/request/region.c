@@ -73,6 +73,12 @@ bool ap_regions_move(void)
 	return !table || !ap_slot_map_file(table, TABLE_SIZE, AP_REGIONS_OFF);
 }
 
+void ap_regions_each(void (*fn)(void *at, u64 size))
+{
+	if (table)
+		fn(table, TABLE_SIZE);
+}
+
 static void add(u64 *word, u64 n)
 {
 	__atomic_fetch_add(word, n, __ATOMIC_RELAXED);

@@ -150,6 +150,7 @@ AP_CLIENT(ap_request_client)
 	c->arrive = arrive;
 	c->inherit_stack = ap_regions_inherit;
 	c->move_shared = ap_regions_move;
+	c->each_shared = ap_regions_each;
 	if (ap_proc.session->flags & AP_F_REQUESTS)
 		ap_client_on(c);
 }

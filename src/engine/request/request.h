@@ -53,5 +53,7 @@ bool ap_request_region(struct ap_thread *t, const struct ap_request_words *r);
 void ap_regions_inherit(struct ap_thread *child, const struct ap_thread *parent);
 /* The party's file is another one; false: its table cannot be mapped. */
 AP_MUST_CHECK bool ap_regions_move(void);
+/* What is mapped of the party's file: its table. */
+void ap_regions_each(void (*fn)(void *at, u64 size));
 
 #endif
