@@ -216,7 +216,7 @@ static void say_all(const struct ap_stat_regions *r, const struct ap_stat_format
 		say_note(fmt, out,
 			 "too many regions: %" PRIu64
 			 " beginnings and ends of others than the first %u are not counted",
-			 r->got.too_many, AP_REGION_ROWS);
+			 r->got.too_many, r->got.n);
 	if (r->got.too_deep)
 		say_note(fmt, out, "regions too deep: %" PRIu64 " within %u others are not counted",
 			 r->got.too_deep, AP_REGION_DEPTH);

@@ -17,6 +17,9 @@ static struct ap_region_line *find(struct ap_region_lines *to, const char *name)
 	return NULL;
 }
 
+/* A task can have one party after the other, each with rows of other names. */
+#define LINES_MAX (16 * AP_REGION_ROWS)
+
 /* One of that name; NULL: no memory. */
 static struct ap_region_line *line_of(struct ap_region_lines *to, const char *name)
 {
@@ -37,8 +40,13 @@ static struct ap_region_line *line_of(struct ap_region_lines *to, const char *na
 
 static int add_line(struct ap_region_lines *to, const struct ap_region_line *from)
 {
-	struct ap_region_line *line = line_of(to, from->name);
+	struct ap_region_line *line;
 
+	if (to->n >= LINES_MAX && !find(to, from->name)) {
+		to->too_many += from->begun + from->ended;
+		return 0;
+	}
+	line = line_of(to, from->name);
 	if (!line)
 		return -ENOMEM;
 	line->begun += from->begun;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables of regions as tasks may leave them: half written, scribbled over, of several parties. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +111,30 @@ static void ended_parties_are_kept(void)
 	ap_session_close(&ses);
 }
 
+/* Parties come and go, each with other names: what is kept of them is bounded. */
+static void parties_without_end_are_not_kept(void)
+{
+	struct ap_region_lines got = { 0 };
+	char name[AP_REGION_NAME];
+
+	begin();
+	for (u32 party = 0; party < 20; party++) {
+		for (u32 i = 0; i < AP_REGION_ROWS; i++) {
+			snprintf(name, sizeof(name), "%u of %u", i, party);
+			put(i, name, 1);
+		}
+		ap_session_regions_fold(&ses, &ses);
+	}
+	put(0, "0 of 0", 1);
+	REQUIRE(ap_session_regions(&ses, &got) == 0);
+	EXPECT_U64(got.n, 16 * AP_REGION_ROWS);
+	EXPECT_U64(got.line[0].ended, 2);
+	/* of four parties, and once more of the last one, where a name is in the place of one of those */
+	EXPECT_U64(got.too_many, 2 * (4 * AP_REGION_ROWS + AP_REGION_ROWS - 1));
+	free(got.line);
+	ap_session_close(&ses);
+}
+
 static void none_are_read_unasked(void)
 {
 	const struct ap_session_config cfg = { .flags = AP_F_COUNT };
@@ -124,8 +149,13 @@ static void none_are_read_unasked(void)
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
-		TAP(is_handed_over),	     TAP(rows_are_read),	 TAP(anything_may_be_there),
-		TAP(ended_parties_are_kept), TAP(none_are_read_unasked), { 0 },
+		TAP(is_handed_over),
+		TAP(rows_are_read),
+		TAP(anything_may_be_there),
+		TAP(ended_parties_are_kept),
+		TAP(parties_without_end_are_not_kept),
+		TAP(none_are_read_unasked),
+		{ 0 },
 	};
 
 	return tap_main(tests, argc, argv);
