@@ -56,24 +56,36 @@ void ap_signals_for_command(const void *arg)
 		syscall(SYS_rt_sigaction, SIGSETXID, saved->on_setxid, NULL, NSIG / 8);
 }
 
+static void note_end(struct ap_run_state *run, int sig)
+{
+	if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
+		run->res->end_sig = sig;
+}
+
 void ap_signals_give_back(struct ap_run_state *run)
 {
 	const struct ap_saved_signals *saved = &run->signals;
+	const struct ap_supervisor *sv = &run->sv;
 	const struct timespec now = { 0 };
 	sigset_t set;
 	int sig;
 
 	/*
 	 * What came for the command, or of tasks that we have reaped, is nobody's business any more.  A series of runs has
-	 * to end all the same.
+	 * to end all the same: by what came in the supervisor's last sleep, by what it read after the times were taken, and by
+	 * what nobody has read.
 	 */
+	for (u32 i = 0; i < sv->bell.ntold; i++)
+		if (sv->bell.told[i].code <= 0 || sv->bell.told[i].sig == SIGHUP)
+			note_end(run, sv->bell.told[i].sig);
+	if (sv->end_sig)
+		run->res->end_sig = sv->end_sig;
 	ap_supervisor_sigset(&set);
 	for (sig = 1; sig < NSIG; sig++)
 		if (sigismember(&saved->mask, sig) > 0)
 			sigdelset(&set, sig);
 	while ((sig = sigtimedwait(&set, NULL, &now)) > 0)
-		if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
-			run->res->end_sig = sig;
+		note_end(run, sig);
 	restore_dispositions(saved);
 	sigprocmask(SIG_SETMASK, &saved->mask, NULL);
 }
