@@ -16,7 +16,12 @@
 
 /* Where in the table the last block of each hash is, in units of 8 bytes; 0: none. */
 static AP_ROOMY u32 known[KNOWN];
-static u64 stamp; /* of the present mappings; 0: not asked yet */
+static u32 changes; /* of mappings of code; atomic */
+/* A moment behind so many of them; at 0: not asked yet.  Lock. */
+static struct {
+	u64 at;
+	u32 changes;
+} stamp;
 
 static void keep_out_of_cores(void *at, u64 size)
 {
@@ -132,18 +137,19 @@ bool ap_profile_owns(u64 start)
 
 void ap_profile_mapped(void)
 {
-	__atomic_store_n(&stamp, 0, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&changes, 1, __ATOMIC_RELEASE);
 }
 
+/* Another thread may change them meanwhile: then the next one that asks has another moment. */
 static u64 time_of_mappings(void)
 {
-	u64 now = __atomic_load_n(&stamp, __ATOMIC_ACQUIRE);
+	u32 now = __atomic_load_n(&changes, __ATOMIC_ACQUIRE);
 
-	if (now)
-		return now;
-	now = ap_svc_now();
-	__atomic_store_n(&stamp, now, __ATOMIC_RELEASE);
-	return now;
+	if (!stamp.at || stamp.changes != now) {
+		stamp.changes = now;
+		stamp.at = ap_svc_now();
+	}
+	return stamp.at;
 }
 
 #define AFTER_NUMBERS offsetof(struct ap_profile_block, ninsns)
