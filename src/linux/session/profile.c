@@ -21,6 +21,14 @@
 #define BLOCK_MAX   (sizeof(struct ap_profile_block) + 1024)
 #define BLOCK_INSNS 127U
 
+/* Segments that processes took because they have more threads than one has slots: of a party, in their order. */
+struct joined {
+	struct {
+		u32 seg, whose; /* segment + 1 */
+	} * v;
+	u32 n;
+};
+
 /* The counters of one process, and where they go. */
 struct reading {
 	const struct ap_session_file *s;
@@ -31,6 +39,7 @@ struct reading {
 	struct ap_profile head;
 	u64 *ways, *parts; /* by number */
 	u32 nways, nparts;
+	const struct joined *joined;
 };
 
 static int read_at(const struct ap_session_file *s, void *buf, u64 size, u32 seg, u64 at)
@@ -105,16 +114,13 @@ static int add_slots(const struct reading *r, u32 seg)
 	return ret;
 }
 
-/* Segments that the process took because it has more threads than one has slots. */
 static int add_others(const struct reading *r)
 {
-	const struct ap_session_file *f = ap_session_party(r->s, r->seg);
-	struct ap_profile head;
 	int ret = 0;
 
-	for (u32 seg = r->seg + 1; !ret && next_region(f, &seg); seg++)
-		if (read_head(r->s, seg, &head) && head.whose == r->seg + 1)
-			ret = add_slots(r, seg);
+	for (u32 k = 0; !ret && k < r->joined->n; k++)
+		if (r->joined->v[k].whose == r->seg + 1)
+			ret = add_slots(r, r->joined->v[k].seg);
 	return ret;
 }
 
@@ -289,6 +295,39 @@ static int read_process(struct reading *r)
 	return ret;
 }
 
+/* Read once: a party may have as many processes. */
+static int find_joined(const struct ap_session_file *s, const struct ap_session_file *f,
+		       struct joined *to)
+{
+	struct ap_profile head;
+	void *more;
+
+	for (u32 seg = f->party << AP_PARTY_SHIFT; next_region(f, &seg); seg++) {
+		if (!read_head(s, seg, &head) || !head.whose)
+			continue;
+		more = realloc(to->v, (to->n + 1) * sizeof(*to->v));
+		if (!more)
+			return -ENOMEM;
+		to->v = more;
+		to->v[to->n].seg = seg;
+		to->v[to->n++].whose = head.whose;
+	}
+	return 0;
+}
+
+static int read_party(struct reading *r, const struct ap_session_file *f)
+{
+	struct joined joined = { 0 };
+	int ret = find_joined(r->s, f, &joined);
+
+	r->joined = &joined;
+	for (r->seg = f->party << AP_PARTY_SHIFT; !ret && next_region(f, &r->seg); r->seg++)
+		if (read_head(r->s, r->seg, &r->head) && !r->head.whose)
+			ret = read_process(r);
+	free(joined.v);
+	return ret;
+}
+
 int ap_session_profile(const struct ap_session_file *s, ap_profile_fn fn, void *arg,
 		       struct ap_profile_lost *lost)
 {
@@ -296,14 +335,9 @@ int ap_session_profile(const struct ap_session_file *s, ap_profile_fn fn, void *
 	int ret = 0;
 
 	for (u32 p = 0; !ret && (f = ap_session_next_party(s, &p));) {
-		for (u32 seg = f->party << AP_PARTY_SHIFT; !ret && next_region(f, &seg); seg++) {
-			struct reading r = {
-				.s = s, .fn = fn, .arg = arg, .lost = lost, .seg = seg
-			};
+		struct reading r = { .s = s, .fn = fn, .arg = arg, .lost = lost };
 
-			if (read_head(s, seg, &r.head) && !r.head.whose)
-				ret = read_process(&r);
-		}
+		ret = read_party(&r, f);
 	}
 	return ret;
 }
