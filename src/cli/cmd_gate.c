@@ -426,8 +426,10 @@ static int check_limits(const struct gate_args *args, const struct ap_gate_count
 			continue;
 		ret = ap_evlist_parse(&list, name, unknown, sizeof(unknown));
 		ap_evlist_fini(&list);
-		if (ret)
-			return fail("--max", unknown);
+		if (ret) {
+			fail("--max", unknown);
+			return AP_EXIT_USAGE;
+		}
 	}
 	return ap_gate_check(before, &args->limits, why) ? fail(args->baseline, why) : 0;
 }
@@ -436,9 +438,10 @@ static int check_limits(const struct gate_args *args, const struct ap_gate_count
 static int prepare(struct gate_args *args, const struct ap_gate_counts *before)
 {
 	char why[AP_GATE_WHY];
+	int ret = check_limits(args, before);
 
-	if (check_limits(args, before))
-		return AP_EXIT_FAILURE;
+	if (ret)
+		return ret;
 	if (!args->machine && ap_gate_has_modelled(before)) {
 		args->machine = before->machine;
 		if (ap_engine_opt_machine(args, before->machine, why))
@@ -504,6 +507,11 @@ static int check_options(struct gate_args *args)
 {
 	bool reports = args->json || args->markdown || args->summary;
 
+	/* options end where the command begins, and a mistyped "record" is a command */
+	if (!args->baseline && args->run.argv)
+		return ap_opts_wrong(&ap_spec_gate, "needs --baseline before the command",
+				     args->run.argv[0]),
+		       -1;
 	if (!args->baseline)
 		return usage("needs --baseline");
 	if (is_stdout(args->baseline))

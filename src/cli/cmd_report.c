@@ -623,7 +623,8 @@ static bool is_plain(const struct report_args *a)
 /* One file, with a copy of the options: some of them are settled by what is in it. */
 static int report_file(struct report_args *a)
 {
-	struct ap_data *d = ap_profile_open(COMMAND, a->input, a->force);
+	const char *command = a->memory ? "anyperf mem report" : COMMAND;
+	struct ap_data *d = ap_profile_open(command, a->input, a->force);
 	int status = 0, closed;
 
 	if (!d)

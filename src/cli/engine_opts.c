@@ -16,6 +16,7 @@
 #include "linux/run/run.h"
 
 #define TIMEOUT_MIN 10
+#define TIMEOUT_MAX 2147483647
 
 int ap_engine_opt_timeout(void *args, const char *value, char *why)
 {
@@ -25,8 +26,9 @@ int ap_engine_opt_timeout(void *args, const char *value, char *why)
 
 	errno = 0;
 	n = strtol(value, &end, 10);
-	if (errno || end == value || *end || n < TIMEOUT_MIN || n > 0x7fffffff) {
-		snprintf(why, AP_OPT_WHY, "needs milliseconds, %d at least", TIMEOUT_MIN);
+	if (errno || end == value || *end || n < TIMEOUT_MIN || n > TIMEOUT_MAX) {
+		snprintf(why, AP_OPT_WHY, "needs milliseconds, from %d to %d", TIMEOUT_MIN,
+			 TIMEOUT_MAX);
 		return -EINVAL;
 	}
 	run->timeout_ms = (unsigned int)n;

@@ -20,6 +20,23 @@ const char *ap_profile_path(const char *path)
 	return !fstat(STDIN_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "perf.data";
 }
 
+/* Which command writes what this one reads. */
+static const char *remedy(const char *command)
+{
+	static const char *const by_command[][2] = {
+		{ "anyperf stat report", " (try 'anyperf stat record' first, or -i file)" },
+		{ "anyperf mem report", " (try 'anyperf mem record' first, or -i file)" },
+		{ "anyperf c2c", " (try 'anyperf c2c record' first, or -i file)" },
+		{ "anyperf diff", " (try 'anyperf record -o file' first)" },
+	};
+
+	for (size_t i = 0; i < sizeof(by_command) / sizeof(*by_command); i++) {
+		if (!strcmp(command, by_command[i][0]))
+			return by_command[i][1];
+	}
+	return " (try 'anyperf record' first, or -i file)";
+}
+
 struct ap_data *ap_profile_open(const char *command, const char *path, bool force)
 {
 	struct ap_data *d = NULL;
@@ -32,12 +49,8 @@ struct ap_data *ap_profile_open(const char *command, const char *path, bool forc
 		return d;
 	ap_print(stderr, "%s: %s: %s%s\n", command, path, why,
 		 err <= -AP_FILE_LINK ? " (--force reads it)"
-		 : err != -ENOENT     ? ""
-		 : !strcmp(command, "anyperf stat report")
-			 ? " (try 'anyperf stat record' first, or -i file)"
-		 : strcmp(command, "anyperf diff") != 0
-			 ? " (try 'anyperf record' first, or -i file)"
-			 : " (try 'anyperf record -o file' first)");
+		 : err == -ENOENT     ? remedy(command)
+				      : "");
 	return NULL;
 }
 

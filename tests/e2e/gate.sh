@@ -42,7 +42,7 @@ is "$(json base '[(x["name"], x["count"], x["kind"]) for x in o["events"]]')" \
 	"[('instructions', 20200, 'exact'), ('branches', 10097, 'exact'), ('loads', 1, 'exact'), ('stores', 0, 'exact')]" \
 	"record: what was counted"
 is "$(json base 'o["command"], o["deterministic"], o["runs"]')" "('./loop 1 2', True, 1)" "record: of what"
-is "$("$ANYPERF" --version)" "anyperf version $(json base 'o["anyperf"]')" "record: by whom"
+is "$("$ANYPERF" --version | sed -n 1p)" "anyperf version $(json base 'o["anyperf"]')" "record: by whom"
 has err '^ instructions +20200  # exact$' "record: says what it has"
 run "$ANYPERF" gate record --baseline base -- ./loop
 cp base kept
@@ -242,7 +242,7 @@ refused other 'damaged' "two events in one name"
 refused base 'has no calls, only instructions, branches, loads, stores' "a limit on what it lacks" calls=+1%
 for pair in instructoins:instructions branch-mises:branch-misses; do
 	run "${gate[@]}" --max "loads=0,${pair%:*}=+1%" -- touch ran
-	is "$status $(exists ran)" "125 0" "a limit on ${pair%:*}"
+	is "$status $(exists ran)" "129 0" "a limit on ${pair%:*}"
 	has err "^anyperf gate: --max: no event is called '${pair%:*}', did you mean '${pair#*:}'" "which one was meant"
 done
 
@@ -254,7 +254,11 @@ for bad in instructions instructions= =+1% instructions=1% instructions=+1%% ins
 	is "$status $(exists ran) $(wc -l <err)" "129 0 1" "--max $bad"
 done
 run "$ANYPERF" gate --max instructions=0 -- true
-is "$status" 129 "no --baseline"
+is "$status $(sed -n 1p err)" "129 anyperf gate: needs --baseline before the command: true" "no --baseline"
+run "$ANYPERF" gate recrod --baseline x -- true
+is "$status $(sed -n 1p err)" "129 anyperf gate: needs --baseline before the command: recrod" "a mistyped record"
+run "$ANYPERF" gate
+is "$status $(sed -n 1p err)" "129 anyperf gate: needs --baseline" "neither --baseline nor a command"
 run "${gate[@]}" -- true
 is "$status" 129 "no --max"
 has err "such as --max instructions" "no --max: says what to give"

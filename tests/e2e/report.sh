@@ -91,12 +91,19 @@ is "$(cat "$tmp/ours")" "$(cat "$tmp/theirs")" "a stream from standard input"
 run "$ANYPERF" report -i "$tmp/none"
 is "$status" 125 "no file: status 125"
 has "$tmp/err" 'none: No such file or directory' "no file: says so"
+for pair in report:record 'mem report:mem record' 'c2c report:c2c record'; do
+	read -ra words <<<"${pair%:*}"
+	run "$ANYPERF" "${words[@]}" -i "$tmp/none"
+	is "$(sed 's/.*directory//' "$tmp/err")" " (try 'anyperf ${pair#*:}' first, or -i file)" \
+		"${pair%:*}: which command makes one"
+done
 run "$ANYPERF" report -i "$tmp/work"
 is "$status" 125 "no perf.data: status 125"
 has "$tmp/err" 'is not a perf.data file' "no perf.data: says so"
 run "$ANYPERF" report -s nonsense -i "$tmp/work.data"
 is "$status" 129 "unknown key: status 129"
-has "$tmp/err" "unknown key 'nonsense'" "unknown key: says so"
+is "$(cat "$tmp/err")" "anyperf report: unknown key 'nonsense': 'anyperf report --help' has the keys (-s, -F), and a field of the file's tracepoints is one" \
+	"unknown key: says where they are, in one whole line"
 
 # in the last record: mappings may stand behind the samples of another CPU's buffer
 read -r offset size < <(od -A n -t u8 -j 40 -N 16 "$tmp/work.data")

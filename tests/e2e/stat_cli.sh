@@ -34,6 +34,19 @@ for e in $sw instructions; do
 done
 status 127 "no such command in PATH" "$ANYPERF" stat anyperf-nonexistent
 
+# --- what is the matter with a command that is there
+printf '#!/nonexistent/interpreter\n' >"$tmp/script"
+chmod +x "$tmp/script"
+mkdir "$tmp/folder"
+for row in '126 data Permission denied (it is not executable: chmod +x makes it so)' \
+	'126 folder Permission denied (it is a directory)' \
+	'127 script No such file or directory (the interpreter that its first line or its ELF header names is missing)' \
+	'127 none No such file or directory'; do
+	read -r want name why <<<"$row"
+	status "$want" "./$name: status $want" "$ANYPERF" stat -e instructions "./$name"
+	is "$(cat "$tmp/err")" "anyperf: ./$name: $why" "./$name: what is the matter"
+done
+
 # --- to be told to end is meant for a series, whichever moment of a run it comes in
 for e in $sw instructions; do
 	statuses=
@@ -341,6 +354,9 @@ wrong 'needs a list of CPUs from 0 to' stat -C 100000 true
 wrong 'needs milliseconds, or -1' stat -D -2 true
 wrong 'needs milliseconds, or -1' stat -D 5s true
 wrong 'needs a number from 1' stat -I 0 true
+for ms in 9 2147483648 99999999999999999999 1s; do
+	wrong '--timeout: needs milliseconds, from 10 to 2147483647$' stat --timeout $ms true
+done
 wrong 'needs fd:CTL' stat --control 7 true
 wrong '--control: ./nonexistent: No such file' stat --control fifo:./nonexistent true
 wrong "bad modifier 'q'" stat -e instructions:q true

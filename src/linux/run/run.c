@@ -78,8 +78,9 @@ static int find_program(struct ap_run_state *run)
 
 	if (!ret)
 		return 0;
-	return ap_run_complain(run, ret == -EACCES ? AP_EXIT_NOT_EXEC : AP_EXIT_NOT_FOUND, "%s: %s",
-			       name, strerror(-ret));
+	return ap_run_complain(run, ret == -EACCES ? AP_EXIT_NOT_EXEC : AP_EXIT_NOT_FOUND,
+			       "%s: %s%s", *name ? name : "''", strerror(-ret),
+			       strchr(name, '/') ? ap_program_remedy(name, ret) : "");
 }
 
 int ap_run_explain_failure(struct ap_run_state *run)
@@ -101,7 +102,8 @@ int ap_run_explain_failure(struct ap_run_state *run)
 				       ap_run_remedy(-err));
 	default:
 		return ap_run_complain(run, err == -ENOENT ? AP_EXIT_NOT_FOUND : AP_EXIT_NOT_EXEC,
-				       "%s: %s", run->opts->argv[0], strerror(-err));
+				       "%s: %s%s", run->opts->argv[0], strerror(-err),
+				       ap_program_remedy(run->path, err));
 	}
 }
 

@@ -62,6 +62,22 @@ int ap_program_find(const char *name, const char *dirs, char *path, size_t size)
 	}
 }
 
+const char *ap_program_remedy(const char *path, int err)
+{
+	struct stat st;
+
+	/* only a script or a dynamic program that is there gets so far */
+	if (err == -ENOENT && !stat(path, &st))
+		return " (the interpreter that its first line or its ELF header names is missing)";
+	if (err != -EACCES || stat(path, &st))
+		return "";
+	if (S_ISDIR(st.st_mode))
+		return " (it is a directory)";
+	if (S_ISREG(st.st_mode) && !(st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)))
+		return " (it is not executable: chmod +x makes it so)";
+	return "";
+}
+
 /* The kernel gives nothing by an exec of this file, so it withholds nothing from a traced one. */
 static bool gains_nothing(const char *path)
 {

@@ -16,6 +16,9 @@
  */
 AP_MUST_CHECK int ap_program_find(const char *name, const char *dirs, char *path, size_t size);
 
+/* What is the matter with path, as " (text)" behind the error of finding or executing it; or "". */
+const char *ap_program_remedy(const char *path, int err);
+
 /*
  * NULL when a task that runs path can be counted, else the reason that the report gives.  Follows
  * #! lines.  What cannot be read is assumed to be fine: the exec stop will tell.

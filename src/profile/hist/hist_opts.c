@@ -93,11 +93,8 @@ static int parse_list(struct ap_hist_opts *o, const char *text, enum ap_hist_key
 		if (len && !append_named(o, text, len, list, n)) {
 			snprintf(
 				why, size,
-				"unknown key '%.*s' (comm dso symbol pid cpu srcline srcfile time trace "
-				"addr weight local_weight local_ins_lat mem symbol_daddr symbol_iaddr dso_daddr dcacheline phys_daddr data_page_size snoop tlb locked blocked symbol_size dso_size cgroup cgroup_id parent socket transaction code_page_size dso_from dso_to symbol_from "
-				"symbol_to addr_from addr_to srcline_from srcline_to mispredict "
-				"in_tx abort cycles overhead overhead_children overhead_us "
-				"overhead_sys sample period, or a field of the file's tracepoints)",
+				"unknown key '%.*s': 'anyperf report --help' has the keys (-s, -F), and a "
+				"field of the file's tracepoints is one",
 				(int)len, text);
 			return -EINVAL;
 		}

@@ -152,12 +152,27 @@ static void names_why_a_program_cannot_be_followed(void)
 	remove_files();
 }
 
+static void tells_what_is_the_matter(void)
+{
+	make_files();
+	EXPECT_STR(ap_program_remedy("b/tool", -EACCES),
+		   " (it is not executable: chmod +x makes it so)");
+	EXPECT_STR(ap_program_remedy("c/tool", -EACCES), " (it is a directory)");
+	EXPECT_STR(ap_program_remedy("a/tool", -EACCES), "");
+	EXPECT_STR(ap_program_remedy("a/tool", -ENOENT),
+		   " (the interpreter that its first line or its ELF header names is missing)");
+	EXPECT_STR(ap_program_remedy("a/none", -ENOENT), "");
+	EXPECT_STR(ap_program_remedy("a/none", -EACCES), "");
+	remove_files();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = { TAP(finds_the_first_executable_in_path),
 						 TAP(an_empty_part_is_the_current_directory),
 						 TAP(a_slash_is_taken_as_it_stands),
 						 TAP(names_why_a_program_cannot_be_followed),
+						 TAP(tells_what_is_the_matter),
 						 { 0 } };
 
 	return tap_main(tests, argc, argv);
