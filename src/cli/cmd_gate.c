@@ -217,21 +217,21 @@ static int take(const struct gate_args *args, const struct ap_stat *st, struct a
 
 static int check_status(const struct gate_args *args, const struct ap_stat_runs *runs)
 {
+	const char *so = args->record ? "no baseline was written" : "nothing was decided";
+
 	if (runs->timed_out) {
-		fprintf(stderr,
-			"anyperf gate: the command ran longer than --timeout %u ms, nothing was "
-			"decided\n",
-			args->run.timeout_ms);
+		ap_print(stderr, "anyperf gate: the command ran longer than --timeout %u ms, %s\n",
+			 args->run.timeout_ms, so);
 		return AP_EXIT_FAILURE;
 	}
 	if (!runs->status || (args->ignore_status && !runs->signal))
 		return 0;
 	if (runs->signal)
-		return fail("the command was ended by a signal, nothing was decided", NULL);
-	fprintf(stderr,
-		"anyperf gate: the command failed with status %d, nothing was decided "
-		"(--ignore-status counts it all the same)\n",
-		runs->status);
+		return fail("the command was ended by a signal", so);
+	ap_print(stderr,
+		 "anyperf gate: the command failed with status %d, %s (--ignore-status counts it "
+		 "all the same)\n",
+		 runs->status, so);
 	return AP_EXIT_FAILURE;
 }
 

@@ -273,7 +273,8 @@ const char *ap_stat_row_why(const struct ap_stat_row *row)
 
 double ap_stat_row_ran(const struct ap_stat_row *row)
 {
-	if (!row->agg.n || row->enabled.mean <= 0)
+	/* what never waited is not left to rounding: 100.0 * m / m is less than 100 for some m */
+	if (!row->agg.n || row->running.mean >= row->enabled.mean)
 		return 100;
 	return 100.0 * row->running.mean / row->enabled.mean;
 }

@@ -269,7 +269,8 @@ void ap_stat_print_notes(const struct ap_stat *st, const struct ap_stat_format *
 		note(fmt, out, "%u task%s still running", st->tasks_running,
 		     st->tasks_running == 1 ? "" : "s");
 	if (st->tasks_short)
-		note(fmt, out, "killed: at most %" PRIu64 " instructions short (%u task%s)",
+		note(fmt, out,
+		     "killed: up to %" PRIu64 " instructions are missing in the counts (%u task%s)",
 		     st->short_by, st->tasks_short, st->tasks_short == 1 ? "" : "s");
 }
 

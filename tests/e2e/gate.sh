@@ -274,6 +274,12 @@ is "$status $(exists x)" "125 0" "record: an event twice"
 # --- commands that fail, and folders that cannot be written
 run "${gate[@]}" --max instructions=+99999% -- sh -c 'exit 3'
 is "$status $(grep -c 'failed with status 3' err)" "125 1" "a command that fails decides nothing"
+run "$ANYPERF" gate record --baseline failed -- sh -c 'exit 3'
+is "$status $(exists failed) $(cat err)" \
+	"125 0 anyperf gate: the command failed with status 3, no baseline was written (--ignore-status counts it all the same)" \
+	"record: so does it, and no baseline is written"
+run "${gate[@]}" --max loads=-1% -- ./loop 1 2
+has err "^ Gate of './loop 1 2': the limit is exceeded$" "one limit, exceeded"
 run "${gate[@]}" --ignore-status --max stores=+99999999 -- sh -c 'exit 3'
 is "$status" 0 "--ignore-status"
 run "${gate[@]}" --ignore-status --max stores=+99999999 -- sh -c 'kill -9 $$'

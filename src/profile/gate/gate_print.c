@@ -47,7 +47,9 @@ static void change_text(const struct ap_gate_row *row, char *text, size_t size)
 
 static void headline(const struct ap_gate_result *r, char *text, size_t size)
 {
-	if (r->exceeded)
+	if (r->exceeded && r->limits == 1)
+		snprintf(text, size, "the limit is exceeded");
+	else if (r->exceeded)
 		snprintf(text, size, "%zu of %zu limits exceeded", r->exceeded, r->limits);
 	else
 		snprintf(text, size, "within %s", r->limits == 1 ? "the limit" : "all limits");

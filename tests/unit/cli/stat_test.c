@@ -296,6 +296,22 @@ static void numbers_are_not_scaled_on_demand(void)
 	sample_fini(&s);
 }
 
+/* 100.0 * m / m is less than 100 for the mean m of these. */
+static void what_always_ran_shows_no_part_of_the_time(void)
+{
+	static const u64 ns[] = { 28034063, 86397250, 18470054 };
+	struct sample s;
+
+	sample_init(&s, "page-faults");
+	for (size_t i = 0; i < AP_ARRAY_SIZE(ns); i++) {
+		s.reading[0].enabled = s.reading[0].running = ns[i];
+		sample_run(&s);
+	}
+	EXPECT(ap_stat_row_ran(&s.st.row[0]) == 100);
+	EXPECT(!strstr(printed(&s, NULL, false), "(100.00%)"));
+	sample_fini(&s);
+}
+
 static void a_table_has_the_time_of_each_run(void)
 {
 	static const u64 ns[] = { 1000000000, 2000000000, 3000000000 };
@@ -438,7 +454,7 @@ static void notes_are_said_once_with_their_number(void)
 		   "not counted: /usr/bin/sudo: set-uid (2 times)\n"
 		   "not counted: /x: 32-bit\n"
 		   "1 task still running\n"
-		   "killed: at most 128 instructions short (2 tasks)\n\n");
+		   "killed: up to 128 instructions are missing in the counts (2 tasks)\n\n");
 	sample_fini(&s);
 }
 
@@ -587,6 +603,7 @@ int main(int argc, char **argv)
 		TAP(nothing_deviates_from_zero),
 		TAP(the_table_is_perfs_with_the_kind_after_the_comment),
 		TAP(repeated_runs_show_means_and_deviations),
+		TAP(what_always_ran_shows_no_part_of_the_time),
 		TAP(rates_need_a_clock_among_the_events),
 		TAP(csv_has_perfs_columns_and_one_more),
 		TAP(csv_of_repeated_runs_has_the_deviation),
