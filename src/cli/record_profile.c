@@ -59,6 +59,12 @@ static void grow_counts(struct profile_counts *c)
 	free(old.v);
 }
 
+/* Tasks write these numbers, so a sum may be beyond what an s64 holds. */
+static s64 sum(s64 a, s64 b)
+{
+	return (s64)((u64)a + (u64)b);
+}
+
 static void add_count(void *arg, const struct ap_profile_count *count)
 {
 	struct profile_counts *c = arg;
@@ -70,7 +76,7 @@ static void add_count(void *arg, const struct ap_profile_count *count)
 		grow_counts(c);
 	to = place_of(c, count);
 	if (to->pc) {
-		to->count += count->count;
+		to->count = sum(to->count, count->count);
 		return;
 	}
 	*to = *count;
@@ -115,11 +121,11 @@ static void settle_loose(struct profile_counts *c)
 		if (c->v[i].time)
 			continue;
 		while (k + 1 < n && c->v[k + 1].pid == c->v[i].pid &&
-		       c->v[k + 1].pc == c->v[i].pc && c->v[k].count + c->v[i].count < 0)
+		       c->v[k + 1].pc == c->v[i].pc && sum(c->v[k].count, c->v[i].count) < 0)
 			k++;
 		if (c->v[k].pid != c->v[i].pid || c->v[k].pc != c->v[i].pc)
 			continue;
-		c->v[k].count += c->v[i].count;
+		c->v[k].count = sum(c->v[k].count, c->v[i].count);
 		c->v[i].count = 0;
 	}
 	qsort(c->v, n, sizeof(*c->v), by_time);

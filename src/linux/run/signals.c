@@ -76,8 +76,7 @@ void ap_signals_give_back(struct ap_run_state *run)
 	 * what nobody has read.
 	 */
 	for (u32 i = 0; i < sv->bell.ntold; i++)
-		if (sv->bell.told[i].code <= 0 || sv->bell.told[i].sig == SIGHUP)
-			note_end(run, sv->bell.told[i].sig);
+		note_end(run, sv->bell.told[i].sig);
 	if (sv->end_sig)
 		run->res->end_sig = sv->end_sig;
 	ap_supervisor_sigset(&set);
