@@ -135,7 +135,7 @@ for name in github gitlab; do
 	[ $name = gitlab ] || has summary '^### Performance gate: .*exceeded' "$name: exceeded: the summary page"
 done
 for target in deps install; do
-	is "$(grep -c "^$target:" "$root/Makefile")" 1 "the Makefile has $target"
+	is "$(cat "$root/Makefile" "$root"/mk/*.mk | grep -c "^$target:")" 1 "there is a target $target"
 done
 
 # --- modelled events, as the page has them
