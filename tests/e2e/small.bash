@@ -294,7 +294,7 @@ strace_of()
 	# who runs beside whom is chance
 	awk '/<unfinished/ { sub(/ *<unfinished.*/, ""); begun[\$1] = \$0; next }
 		/ resumed>/ { rest = \$0; sub(/.* resumed>/, "", rest); \$0 = begun[\$1] rest } 1' log |
-		sed -E 's/^[0-9]+ +//; $steady; s/[0-9]{2,}/N/g; s/, +/, /g; s/\) += /) = /' | grep -v SIGCHLD | sort
+		sed -E 's/^[0-9]+ +//; $steady; s/[0-9]{2,}/N/g; s/, */, /g; s/\) += /) = /' | grep -v SIGCHLD | sort
 	strace -f -c -o log -U name,calls /bin/true; echo "counts \$?"; grep -cE '[a-z]' log; awk '{ print \$1, \$2 }' log | sort
 	strace -qq -e inject=openat:error=EACCES:when=3 -o log cat made; echo "injected \$?"
 	strace -qq -e trace=none -e signal=USR1 -f -o log ./a; sed -E 's/^[0-9]+ +//; s/si_pid=[0-9]+/PID/' log | grep USR1; rm -f log

@@ -3,7 +3,8 @@
  * PERF_RECORD_MISC_EXACT_IP: the kernel sets it in samples of hardware events that were asked to be precise (PEBS, IBS), and
  * never of precise_ip 0, nor of software events, breakpoints and tracepoints.
  */
-/* CASE: session -- */
+/* What the models do not see has no exact address: they see all. */
+/* CASE: session --model-sample 1 -- */
 #include "check.h"
 static char buf[65536];
 
