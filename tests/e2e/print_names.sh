@@ -246,13 +246,14 @@ both no "top" top --stdio -d 1000 -e instructions:u -c 1000003 -- %c
 both no "gate record" gate record -b %w.gate -r 2 --functions -- %c
 printed no odd.gate "gate: the baseline"
 check "gate: valid JSON" python3 -c 'import json; json.load(open("odd.gate", encoding="utf-8"))'
-# which functions changed is chance, as the threads meet each other in one place or another
+# what changed, and in which functions, is chance, as the threads meet each other in one place or another
 "$ANYPERF" gate -b odd.gate -m instructions=+100% --markdown odd.md --json odd.json -- "$odd_dir/$odd_file" $plain "$odd_comm" "$odd_thread" "$odd" \
 	>odd.out 2>odd.err </dev/null
 for file in out err md json; do
 	printed no odd.$file "gate of functions: $file"
 done
-both no "gate record, no functions" gate record -b %w.gate -r 2 -- %c
+both no "gate record, no functions" gate record -b %w.gate -r 1 -- %c
+sed -i '0,/"count": /s//"count": 9/' odd.gate plain.gate # so each run has improved, and says so
 both no "gate" gate -b %w.gate -m instructions=+100% --markdown %w.md --json %w.json -- %c
 printed no odd.md "gate --markdown"
 is "$(wc -l <odd.md)" "$(wc -l <plain.md)" "gate --markdown: as many lines"
