@@ -32,14 +32,7 @@ static u32 disp_of(u32 lane)
 /* sub qword gs:[disp], by */
 static void emit_sub(struct ap_emit *e, u32 disp, u32 by)
 {
-	const u8 b[5] = { 0x65, 0x48, by < 128 ? 0x83 : 0x81, 0x2c, 0x25 };
-
-	ap_emit_bytes(e, b, 5);
-	ap_emit32(e, disp);
-	if (by < 128)
-		ap_emit8(e, (u8)by);
-	else
-		ap_emit32(e, by);
+	ap_emit_gs_group1(e, 0x2c, disp, by);
 }
 
 /* lea reg, [reg - by] for reg < 8, not rsp */

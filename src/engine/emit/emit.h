@@ -92,6 +92,19 @@ static inline void ap_emit_mov_imm64(struct ap_emit *e, u8 reg, u64 v)
 	ap_emit64(e, v);
 }
 
+/* OP qword gs:[disp], by: modrm has the OP, which is one of add, or, ..., sub, xor, cmp */
+static inline void ap_emit_gs_group1(struct ap_emit *e, u8 modrm, u32 disp, u32 by)
+{
+	const u8 b[5] = { 0x65, 0x48, by < 128 ? 0x83 : 0x81, modrm, 0x25 };
+
+	ap_emit_bytes(e, b, 5);
+	ap_emit32(e, disp);
+	if (by < 128)
+		ap_emit8(e, (u8)by);
+	else
+		ap_emit32(e, by);
+}
+
 /* add qword gs:[disp], by: clobbers the status flags */
 static inline void ap_emit_gs_add_flags(struct ap_emit *e, u32 disp, u32 by)
 {
@@ -100,14 +113,7 @@ static inline void ap_emit_gs_add_flags(struct ap_emit *e, u32 disp, u32 by)
 		ap_emit32(e, disp);
 		return;
 	}
-	const u8 b[5] = { 0x65, 0x48, by < 128 ? 0x83 : 0x81, 0x04, 0x25 };
-
-	ap_emit_bytes(e, b, 5);
-	ap_emit32(e, disp);
-	if (by < 128)
-		ap_emit8(e, (u8)by);
-	else
-		ap_emit32(e, by);
+	ap_emit_gs_group1(e, 0x04, disp, by);
 }
 
 /* lea reg, [reg + by] for reg < 8, not rsp */
